@@ -232,3 +232,12 @@ func waitDuration(wait int64) time.Duration {
 func Micros(n int64) time.Duration {
 	return time.Duration(min(n, int64(math.MaxInt64/time.Microsecond))) * time.Microsecond
 }
+
+// Fail sets the error of every answer that has none.
+func Fail(answers []Answer, err error) {
+	for i := range answers {
+		if answers[i].Err == nil {
+			answers[i].Err = err
+		}
+	}
+}

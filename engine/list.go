@@ -3,7 +3,19 @@ package engine
 import (
 	"iter"
 	"math/bits"
+	"slices"
+	"strings"
 )
+
+// Clone returns a copy with its own charges, keys and id, for use after the caller's memory has changed.
+func (o *Op) Clone() Op {
+	own := *o
+	own.Space, own.Key, own.ID, own.Charges = strings.Clone(o.Space), strings.Clone(o.Key), strings.Clone(o.ID), slices.Clone(o.Charges)
+	for i := range own.Charges {
+		own.Charges[i].Space, own.Charges[i].Key = strings.Clone(own.Charges[i].Space), strings.Clone(own.Charges[i].Key)
+	}
+	return own
+}
 
 // FirstItem returns the index of the first item in the caller's list that the charge covers, or 0.
 func (c *Charge) FirstItem() int {
@@ -58,4 +70,12 @@ func (o *Op) Permits() (acquire Op, ok bool) {
 		acquire.Charges, ok = append(acquire.Charges, c), true
 	}
 	return acquire, ok
+}
+
+// Acquires returns the acquire in an operation: the operation itself, or its [Op.Permits].
+func (o *Op) Acquires() (acquire Op, ok bool) {
+	if o.Kind == OpAcquire {
+		return *o, true
+	}
+	return o.Permits()
 }

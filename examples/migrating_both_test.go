@@ -17,7 +17,6 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
 )
 
 // askBoth wraps the function in docs/changing-over.md. It prints the answers to six requests: three while Headgate
@@ -34,13 +33,13 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/redis/go-redis/v9"
 )
 
 var (
 	before *redis_rate.Limiter
-	after  *decide.Limiter
+	after  *filelimit.Limiter
 )
 
 FUNCTION
@@ -56,7 +55,7 @@ func follow(url, text string) {
 	if err != nil {
 		panic(err)
 	}
-	after = decide.New(config, headgate.New(headgate.WithStore(store)))
+	after = filelimit.New(config, headgate.New(headgate.WithStore(store)))
 }
 
 func main() {
@@ -110,7 +109,7 @@ routes: [{key: [client_ip], policies: [api]}]`))
 		return config
 	}
 	served := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	after := decide.New(parse(", shadow: true"), headgate.New())
+	after := filelimit.New(parse(", shadow: true"), headgate.New())
 	both := httplimit.By(after)(served)
 	ask := func() string {
 		before := ulule.New(memory.NewStore(), ulule.Rate{Period: time.Hour, Limit: 9})

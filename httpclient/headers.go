@@ -8,7 +8,7 @@ import (
 
 	"github.com/dunglas/httpsfv"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // advice is the state of one limit as reported by one response.
@@ -63,7 +63,7 @@ func (p *parser) remaining(text string) (n int64, ok bool) {
 
 // reset parses the time of a reset, and returns the wait until then.
 func (p *parser) reset(text string) (wait time.Duration, ok bool) {
-	wait, ok = httplimit.ReadWait(text, p.header, p.now)
+	wait, ok = wire.ReadWait(text, p.header, p.now)
 	return min(maxReset, wait), ok
 }
 
@@ -197,7 +197,7 @@ func (p *parser) fields(limit, remaining, reset string) (a advice, ok bool) {
 
 // retryAfter reads Retry-After, as the wait from now.
 func retryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
-	wait, ok = httplimit.ReadRetryAfter(h, now)
+	wait, ok = wire.ReadRetryAfter(h, now)
 	return min(maxReset, wait), ok
 }
 

@@ -24,7 +24,7 @@ const (
 // Transport is an [http.RoundTripper] that respects the rate limits of servers. It is safe for concurrent use.
 //
 // It reads RateLimit and RateLimit-Policy, the headers of their older drafts (RateLimit-Remaining and -Reset),
-// X-RateLimit-… and X-Rate-Limit-…, and Retry-After. Times can be in each form that [httplimit.ReadWait] accepts, and
+// X-RateLimit-… and X-Rate-Limit-…, and Retry-After. Times can be in each form that [wire.ReadWait] accepts, and
 // numbers can have fractions. Malformed headers are ignored. While more than half of a quota
 // remains, requests are not delayed. When less remains, they are spread over the time until the reset, but at least one
 // is sent per second. When nothing remains, they wait for the reset. Until a host's first response, at most 8 requests

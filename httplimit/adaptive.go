@@ -3,26 +3,11 @@ package httplimit
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
-	"time"
 
 	"github.com/headgate/headgate/adaptive"
+	"github.com/headgate/headgate/httplimit/wire"
 )
-
-// retryWithin is the longest Retry-After of a 503. Each response contains a random value between 1 s and retryWithin, so
-// that clients do not all retry at the same moment.
-const retryWithin = 4 * time.Second
-
-// overloadWait returns the Retry-After of a 503: a random time between 1 s and 4 s.
-func overloadWait() time.Duration {
-	return time.Second + rand.N(retryWithin-time.Second) //nolint:gosec // no secret
-}
-
-// Overloaded reports whether a status means that the server is overloaded: 503 or 504.
-func Overloaded(status int) bool {
-	return status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
-}
 
 // Adaptive returns middleware that uses the limiter to bound the number of requests in flight. The limit adapts to
 // the latency of the requests. A denied request gets a 503 with a Retry-After of 1 s to 4 s, because the server is
@@ -41,7 +26,7 @@ func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			permit, ok := l.TryAcquire()
 			if !ok {
-				NewProblem(http.StatusServiceUnavailable, "", "the server is overloaded").Write(w)
+				wire.NewProblem(http.StatusServiceUnavailable, "", "the server is overloaded").Write(w)
 				return
 			}
 			record := &recorder{writer: w}
@@ -55,7 +40,7 @@ func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
 
 func outcome(ctx context.Context, o Response) adaptive.Outcome {
 	switch {
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded), Overloaded(o.Status):
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded), wire.Overloaded(o.Status):
 		return adaptive.Failed
 	case ctx.Err() != nil:
 		return adaptive.Abandoned

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // Decider decides HTTP requests.
@@ -14,7 +15,7 @@ type Decider interface {
 }
 
 // Settler is a [Decider] that returns more than the decision, and can correct a charge once the response is known, as
-// [WithFinalCost] requires. The limiter for a policies file implements it: see package policy/decide.
+// [WithFinalCost] requires. The limiter for a policies file implements it: see package policy/filelimit.
 type Settler interface {
 	Decider
 	// ChargeRequest decides like AllowRequest. The argument settles is true if every request needs [Answer].Settle, not
@@ -66,7 +67,7 @@ type Admission struct {
 func (m *Middleware) writeHeaders(h http.Header, c *Admission) {
 	d := &c.Decision
 	if !d.Allowed {
-		RetryAfter(h, d.RetryAfter)
+		wire.RetryAfter(h, d.RetryAfter)
 	}
 	if d.Unlimited || d.Limit == 0 && d.Binding.Rate == (headgate.Rate{}) {
 		return

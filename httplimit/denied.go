@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // deny responds to a denied request.
@@ -15,7 +16,7 @@ func (m *Middleware) deny(w http.ResponseWriter, r *http.Request, c *Admission) 
 		m.denied(w, r, c.Decision)
 		return
 	}
-	QuotaExceeded(http.StatusTooManyRequests, c.Decision.Full, c.Decision.Binding.Policy, c.countedBy).Write(w)
+	wire.QuotaExceeded(http.StatusTooManyRequests, c.Decision.Full, c.Decision.Binding.Policy, c.countedBy).Write(w)
 }
 
 // errNoMiddleware is the cause of the error if the program uses a nil or zero Middleware.
@@ -64,12 +65,12 @@ func problemOf(err error) Problem {
 	case errors.As(err, &lack):
 		return lack.Problem()
 	case errors.As(err, &mistake):
-		return NewProblem(http.StatusInternalServerError, "", mistake.cause.Error())
+		return wire.NewProblem(http.StatusInternalServerError, "", mistake.cause.Error())
 	case errors.Is(err, ErrNoKey):
-		return lacksKey(http.StatusBadRequest, noKey)
+		return (*NoKeyError)(nil).Problem()
 	case errors.As(err, &input):
-		return NewProblem(http.StatusBadRequest, input.Field, "the request cannot be counted: "+input.Field+"; accepted: "+input.Accepted)
+		return wire.NewProblem(http.StatusBadRequest, input.Field, "the request cannot be counted: "+input.Field+"; accepted: "+input.Accepted)
 	default:
-		return NewProblem(http.StatusServiceUnavailable, "", "the rate limit is not known")
+		return wire.NewProblem(http.StatusServiceUnavailable, "", "the rate limit is not known")
 	}
 }

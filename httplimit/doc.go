@@ -9,7 +9,7 @@
 // receives the server's own ResponseWriter or, with [WithFinalCost] and [InFlight], a wrapper with the same capabilities.
 //
 // [By] takes other ways to decide: [AllOf] charges several policies, such as one for the address and one for the
-// customer's plan; [InFlight] bounds the requests that are served at the same time; package policy/decide has the routes
+// customer's plan; [InFlight] bounds the requests that are served at the same time; package policy/filelimit has the routes
 // of a policies file.
 //
 // Adapters for gin, echo, fiber, connect and gRPC are separate modules in adapter/.
@@ -21,7 +21,6 @@
 //	response.go   rules for the final cost of a request, by the response's status or size
 //	recorder.go   the ResponseWriter that records the status and counts the bytes
 //	key.go        the key of a request
-//	client.go     the address of a client behind proxies
-//	headers.go    rate-limit headers
+//	shown.go      the limits of a decision for the headers, and what package wire defines
 //	denied.go     the response to a denied request
 package httplimit

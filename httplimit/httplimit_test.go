@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
@@ -266,7 +267,7 @@ func TestCostAndStyles(t *testing.T) {
 	// No response tells a client to retry immediately.
 	for wait, want := range map[time.Duration]string{0: "1", 1: "1", time.Second + 1: "2", headgate.Never: ""} {
 		h := http.Header{}
-		if httplimit.RetryAfter(h, wait); h.Get("Retry-After") != want {
+		if wire.RetryAfter(h, wait); h.Get("Retry-After") != want {
 			t.Errorf("a wait of %s: Retry-After %q, want %q", wait, h.Get("Retry-After"), want)
 		}
 	}

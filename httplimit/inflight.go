@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // InFlight returns a decider that bounds the requests of a key that are served at the same time: each holds one unit of
@@ -41,7 +42,7 @@ func (f *inFlight) ChargeRequest(r *http.Request, _ bool) (answer Answer, err er
 	if err != nil {
 		return answer, err
 	}
-	d.RetryAfter = SoonestRelease(d.RetryAfter)
+	d.RetryAfter = wire.SoonestRelease(d.RetryAfter)
 	answer.Decision, answer.Cost = d, 1
 	if d.Allowed {
 		permit.Hold(r.Context())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // Key returns the key of a request. ok is false if the request lacks its key, for example because a header is
@@ -68,7 +69,7 @@ func ByClient(proxies Proxies) Key {
 		}
 	}
 	return func(r *http.Request) (string, bool) {
-		peer := Peer(r)
+		peer := wire.Peer(r)
 		client := proxies.Client(peer, r.Header)
 		if !client.IsValid() {
 			return "client address", false

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // Regression: bug 128.
@@ -18,18 +19,18 @@ func TestReadRetryAfter(t *testing.T) {
 		"Sat, 31 Jan 2026 12:00:05 GMT": 5 * time.Second, "Sat, 31 Jan 2026 11:00:00 GMT": 0,
 		"2026-01-31T12:00:05Z": 5 * time.Second, "2026-01-31T13:00:05.25+01:00": 6 * time.Second, "2026-01-31T12:00:05": 5 * time.Second,
 	} {
-		if got, ok := httplimit.ReadRetryAfter(http.Header{"Retry-After": {text}}, now); got != want || !ok {
+		if got, ok := wire.ReadRetryAfter(http.Header{"Retry-After": {text}}, now); got != want || !ok {
 			t.Errorf("%q: %s, %t; want %s", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{"", "-1", "+1", "1.", ".5", "1.5.5", "1,5", "1e3", "1s", "2026-01-31", "2026-01-32T12:00:05Z", "9999999999999999", "tomorrow"} {
-		if got, ok := httplimit.ReadRetryAfter(http.Header{"Retry-After": {text}}, now); ok {
+		if got, ok := wire.ReadRetryAfter(http.Header{"Retry-After": {text}}, now); ok {
 			t.Errorf("%q is read as %s", text, got)
 		}
 	}
 	// A date refers to the clock of the server that sent it.
 	h := http.Header{"Retry-After": {"Sat, 31 Jan 2026 12:00:05 GMT"}, "Date": {"Sat, 31 Jan 2026 12:00:03 GMT"}}
-	if got, _ := httplimit.ReadRetryAfter(h, now); got != 2*time.Second {
+	if got, _ := wire.ReadRetryAfter(h, now); got != 2*time.Second {
 		t.Errorf("2 s after the header Date: %s", got)
 	}
 }

@@ -1,6 +1,6 @@
 // Package policy parses limits written by people: the YAML policies file, and the limit in a JSON request. It is
 // strict: an unknown field is an error, reported with its position. docs/reference/policies.md describes every field, and
-// docs/reference/routes.md the routes; package decide applies the file:
+// docs/reference/routes.md the routes; package filelimit applies the file:
 //
 //	policies:
 //	  api: 100/s burst 200
@@ -12,7 +12,6 @@
 //
 //	spec.go          a limit's fields as written, and the limit that they describe
 //	limit_values.go       the fields by name, for engine.Build and for overrides
-//	values.go        all errors of a limit; build stops at the first
 //	rates.go         the rate or windows among the fields
 //	all.go           the limits of a request with "all"
 //	algorithms.go    the algorithms that can be named

@@ -6,17 +6,17 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // A minimal program reads its limits from a file and uses them by name.
 func ExampleLoad() {
 	config, err := policy.Load("testdata/limits.yaml")
 	if err != nil {
-		fmt.Println(err) // all errors in the file, with their lines
+		fmt.Println(err) // the errors in the file, with their lines
 		return
 	}
-	limiter := decide.New(config, headgate.New())
+	limiter := filelimit.New(config, headgate.New())
 
 	for range 4 {
 		d, err := limiter.Allow(context.Background(), "reply", "laoqian")

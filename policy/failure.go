@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -148,7 +147,7 @@ func (f Failure) Answer(kind engine.Kind, cost int64, err error) (a engine.Answe
 
 // NotKnown reports whether an error leaves the decision unknown. A caller's mistake and a closed limiter do not.
 func NotKnown(err error) bool {
-	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
+	return err != nil && !errors.Is(err, engine.ErrInvalid) && !errors.Is(err, engine.ErrClosed)
 }
 
 // asks reports whether a failure mode can answer a request of this kind. All other kinds, also acquires and

@@ -7,7 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 const plans = `
@@ -101,7 +101,7 @@ func TestDenyOfAllKeepsCounters(t *testing.T) {
 	defer store.Close()
 	remaining := func(c *policy.Config, key string, allowed bool) string {
 		t.Helper()
-		d, err := decide.New(c, store).Allow(t.Context(), "plan", key)
+		d, err := filelimit.New(c, store).Allow(t.Context(), "plan", key)
 		if err != nil || d.Allowed != allowed {
 			t.Fatalf("%s: %+v, %v; want allowed %t", key, d, err, allowed)
 		}

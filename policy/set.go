@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// set builds the policies and reports each error once. It begins with the settings of every policy, so that limits can
+// set builds the policies and reports the first error of each limit. It begins with the settings of every policy, so that limits can
 // refer to later policies. The limits and then the overrides follow.
 func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	b := &builder{
@@ -23,11 +23,8 @@ func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 			b.broken[name] = true
 			report(atField(err, "policies", name))
 		})
-		if fields := f.Policies[name]; fields != nil && fields.broken {
+		if fields := f.Policies[name]; fields != nil && fields.broken { // build skips it
 			b.broken[name] = true
-		}
-		if fields := f.Policies[name]; fields != nil && b.broken[name] { // build skips it
-			b.reportAll(fields.errors(), "policies", name)
 		}
 		p.index, p.rules = i, &overrides{}
 		b.set.byName[name] = p
@@ -43,9 +40,6 @@ func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 		noPolicy := o.Policy != nil && b.set.byName[*o.Policy] == nil
 		if err != nil && (!o.broken || noPolicy) {
 			report(atField(err, "overrides", strconv.Itoa(i)))
-		}
-		if o.Set != nil && (o.broken || noPolicy) {
-			b.reportAll(o.Set.textErrors(), "overrides", strconv.Itoa(i), "set")
 		}
 	}
 	for _, name := range b.set.names {
@@ -65,22 +59,6 @@ type builder struct {
 	report func(error)
 	// guesses counts the unknown names that were compared with the names of all policies.
 	guesses int
-}
-
-func (b *builder) reportAll(all []error, path ...string) {
-	for _, err := range all {
-		b.report(atField(err, slices.Clone(path)...))
-	}
-}
-
-// rest reports all errors in a limit except the first, and returns the first.
-func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
-	if spec.Text == "" {
-		if all := spec.errors(false); len(all) > 1 {
-			b.reportAll(all[1:], path...)
-		}
-	}
-	return first
 }
 
 // maxGuesses is the maximum number of unknown names in a file that get a hint.
@@ -142,7 +120,7 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	spec := fields.limit()
 	limit, err := spec.Build()
 	if err != nil {
-		return b.rest(err, spec, "policies", p.Name)
+		return err
 	}
 	own := member{limit: limit, policy: p, spec: *spec, space: p.space, shadow: p.Shadow, rules: p.rules, target: p.Name}
 	if candidate := fields.Settings.shadow().limit; candidate != nil {
@@ -219,7 +197,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, field string, i int, pa
 	}
 	limit, err := spec.buildNamed(i + 1)
 	if err != nil {
-		return b.rest(err, spec, "policies", p.Name, field, strconv.Itoa(i))
+		return err
 	}
 	p.members = append(p.members, member{
 		limit: limit, policy: p, spec: *spec, space: p.space, shadow: p.Shadow,

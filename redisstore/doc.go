@@ -26,8 +26,7 @@
 //	families.go     for each algorithm, its fragment in lua/ and the arguments that it reads
 //	scripts.go      the scripts; assemble.go builds them from the fragments in lua/
 //	slots.go        slots and hash tags of a Cluster
-//	format.go       the format marker, which all processes must agree on;
-//	                format_watch.go reads it again while the store is in use
+//	format.go       the format marker, which all processes must agree on
 //	split.go        operations whose limits are on several slots;
 //	                split_concurrency.go handles permits on several slots;
 //	                split_undo.go gives back what a denied request has charged

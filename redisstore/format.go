@@ -6,26 +6,40 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 )
 
 // The format marker is a key in the data, "hg/shards". It holds the settings on which all processes sharing the
-// data must agree: the format of the states and the number of shards. The first store that is opened writes
-// it.
-//
-// Every store in use reads the marker again at intervals of markerInterval. A store that finds a different marker
-// refuses to decide, because it would count separately from the other processes.
+// data must agree: the format of the states and the number of shards. The first store that is opened writes it, and
+// each store reads it once.
 
 // format is the first byte of every state; lua/common.lua defines the same number. A state of a newer format causes an
 // error.
 const format = 1
 
 const (
-	markerInterval = time.Second
-	markerText     = "format=%d shards=%d"
+	// markerWait is the longest time that a decision waits for a read of the marker, and the longest time of a read is
+	// markerTimeout, which is also the time between the starts of two reads.
+	markerWait    = 100 * time.Millisecond
+	markerTimeout = time.Second
+	markerText    = "format=%d shards=%d"
 )
+
+// marker is what is known of the format marker.
+type marker struct {
+	// right is set once a read has found the right marker, or written it.
+	right atomic.Bool
+
+	mu      sync.Mutex
+	began   time.Time     // the start of the last read by a decision
+	reading chan struct{} // closed when that read ends; nil if there was none
+	ended   bool          // a read by a decision has ended
+	wrong   error         // the error of the last read that was answered, if it lasts until an operator acts
+}
 
 func (s *Store) markerKey() string { return s.prefix + "/shards" }
 
@@ -36,55 +50,105 @@ func (s *Store) ownMarker() string { return fmt.Sprintf(markerText, format, len(
 // opened by URL call EnsureFormat.
 //
 // An error means that this store would not find other processes' states. The error explains how to fix that. If the
-// server does not answer, EnsureFormat returns an error only if there are shards. Without them it returns nil, because
-// the store reads the marker again while it is in use.
+// server does not answer, EnsureFormat returns an error only if there are shards. Without them it returns nil, and
+// decisions read the marker.
 func (s *Store) EnsureFormat(ctx context.Context) error {
 	if s.clock != nil {
 		s.askWriteMany(ctx)
 		return nil // tests: no other process uses the data
 	}
-	err := s.ensureFormat(ctx)
-	if err == nil {
-		s.marker.known.Store(true)
+	if s.conn.Cluster() {
+		// A client of a Cluster also works with a single server, until that server has to find a key's node.
+		if _, err := s.sendCommand(ctx, nil, "", "CLUSTER", "SLOTS"); err != nil && !engine.Away(err) {
+			return s.advise(err)
+		}
+	}
+	err := s.agree(ctx)
+	if e, ok := errors.AsType[*Error](err); ok && !e.permanent() && s.plain() {
+		return nil
 	}
 	return s.advise(err)
 }
 
-func (s *Store) ensureFormat(ctx context.Context) error {
-	if s.conn.Cluster() {
-		// A client of a Cluster also works with a single server, until that server has to find a key's node.
-		if _, err := s.sendCommand(ctx, nil, "", "CLUSTER", "SLOTS"); err != nil && !engine.Away(err) {
-			return err
+// agree reads the marker, and writes it if there is none.
+func (s *Store) agree(ctx context.Context) error {
+	marker, err := s.readMarker(ctx)
+	if err == nil && marker == "" {
+		if _, err = s.sendCommand(ctx, nil, s.markerKey(), "SET", s.markerKey(), s.ownMarker(), "NX"); err == nil {
+			marker, err = s.readMarker(ctx) // another store may have been first
 		}
 	}
-	marker, err := s.readMarker(ctx)
-	switch {
-	case err != nil:
-		if e, ok := errors.AsType[*Error](err); ok && !e.permanent() && s.plain() {
-			return nil
-		}
-		return err
-	case marker == "":
-		return s.writeMarker(ctx)
-	case marker == s.ownMarker():
-		return nil
-	default:
+	if err == nil && marker != s.ownMarker() {
 		return s.markerError(marker)
+	}
+	s.marker.right.Store(err == nil)
+	return err
+}
+
+// formatError returns nil if the marker is right. A store that was opened while the server was away, or was not opened
+// by [Store.EnsureFormat], has not read it: its decisions do, and wait for the first read. Until there is an answer, only
+// a store without shards decides.
+func (s *Store) formatError(ctx context.Context) error {
+	if s.clock != nil || s.marker.right.Load() {
+		return nil
+	}
+	m := &s.marker
+	m.mu.Lock()
+	if time.Since(m.began) >= markerTimeout {
+		m.began = time.Now()
+		s.startReading()
+	}
+	reading, wait := m.reading, !m.ended || !s.plain()
+	m.mu.Unlock()
+	if wait {
+		s.awaitMarker(ctx, reading)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.plain() || m.right.Load() || m.wrong != nil {
+		return m.wrong
+	}
+	return s.fail(nil, Unsent, "the number of shards on the server is not known yet", nil)
+}
+
+// startReading starts a read of the marker. The caller holds marker.mu.
+func (s *Store) startReading() {
+	m, reading := &s.marker, make(chan struct{})
+	if s.goBackground(func() {
+		defer close(reading)
+		ctx, cancel := context.WithTimeout(s.lifetime, markerTimeout)
+		defer cancel()
+		err := s.agree(ctx)
+		if input, ok := errors.AsType[*engine.InputError](err); ok {
+			err = s.fail(nil, Misconfigured, input.Error(), nil)
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.ended = true
+		if e, ok := errors.AsType[*Error](err); err == nil || ok && e.permanent() {
+			m.wrong = err
+		}
+	}) {
+		m.reading = reading
 	}
 }
 
-func (s *Store) writeMarker(ctx context.Context) error {
-	if _, err := s.sendCommand(ctx, nil, s.markerKey(), "SET", s.markerKey(), s.ownMarker(), "NX"); err != nil {
-		if s.plain() {
-			return nil // the server accepts no writes now, but the next read will find that the marker is missing
-		}
-		return err
+// awaitMarker waits for a read of the marker, at most a third of the time to the decision's deadline.
+func (s *Store) awaitMarker(ctx context.Context, reading chan struct{}) {
+	most := markerWait
+	if !s.plain() { // without the marker there is no decision
+		most = markerTimeout
 	}
-	marker, err := s.readMarker(ctx)
-	if err == nil && marker != s.ownMarker() {
-		return s.markerError(marker) // another store was first
+	if deadline, ok := ctx.Deadline(); ok {
+		most = min(most, time.Until(deadline)/3)
 	}
-	return err
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-reading:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // markerError returns the error for a marker that does not match this store.
@@ -118,4 +182,14 @@ func (s *Store) readMarker(ctx context.Context) (string, error) {
 		s.askWriteMany(ctx)
 	}
 	return strings.TrimSpace(r.Text), err
+}
+
+// permanent reports whether the error lasts until an operator acts.
+func (e *Error) permanent() bool {
+	switch e.Class {
+	case Newer, Garbage, Misconfigured, WrongType, NoPermission:
+		return true
+	default:
+		return false
+	}
 }

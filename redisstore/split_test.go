@@ -53,7 +53,7 @@ func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.marker.due.Store(time.Now().Add(time.Minute).UnixNano()) // do not read the format marker
+	store.marker.right.Store(true) // do not read the format marker
 	limit := rule.TokenBucket(rule.PerSecond(10))
 	buffer := []byte("user-1everybody")
 	borrow := func(from, to int) string { return unsafe.String(&buffer[from], to-from) }

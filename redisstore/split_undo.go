@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -44,12 +43,7 @@ func (x *splitOp) clone() *splitOp {
 	c := &splitOp{store: x.store, slotOps: slices.Clone(x.slotOps), steps: slices.Clone(x.steps)}
 	c.op = &engine.Op{Kind: x.op.Kind, Charges: slices.Clone(x.op.Charges)} // only the limits are read
 	for i := range c.slotOps {
-		op := &c.slotOps[i].op
-		op.ID, op.Charges = strings.Clone(op.ID), slices.Clone(op.Charges)
-		for j := range op.Charges {
-			charge := &op.Charges[j]
-			charge.Space, charge.Key = strings.Clone(charge.Space), strings.Clone(charge.Key)
-		}
+		c.slotOps[i].op = c.slotOps[i].op.Clone()
 	}
 	return c
 }

@@ -69,12 +69,12 @@ func (s *Store) Err() error {
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if err := s.begin(ctx); err != nil {
-		failAll(results, err)
+		engine.Fail(results, err)
 		return
 	}
 	defer s.end()
 	if err := s.formatError(ctx); err != nil {
-		failAll(results, err)
+		engine.Fail(results, err)
 		return
 	}
 	p := pipelines.Get().(*pipeline)
@@ -96,15 +96,6 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer
 		p.add(i)
 	}
 	p.send(ctx)
-}
-
-// failAll sets the error of every result that has none.
-func failAll(results []engine.Answer, err error) {
-	for i := range results {
-		if results[i].Err == nil {
-			results[i].Err = err
-		}
-	}
 }
 
 // begin waits until fewer than MaxInFlight calls are in flight, and counts one more.
@@ -130,21 +121,6 @@ func (s *Store) begin(ctx context.Context) error {
 
 // end ends a call counted by begin.
 func (s *Store) end() { <-s.inFlight }
-
-// formatError returns the error from the last read of the format marker. If that read is too old, it reads the marker
-// again.
-func (s *Store) formatError(ctx context.Context) error {
-	if s.clock == nil && time.Now().UnixNano() >= s.marker.due.Load() {
-		s.readMarkerAgain(ctx)
-	}
-	if wrong := s.marker.wrong.Load(); wrong != nil {
-		return *wrong
-	}
-	if s.clock == nil && !s.plain() && !s.marker.known.Load() {
-		return s.fail(nil, Unsent, "the number of shards on the server is not known yet", nil)
-	}
-	return nil
-}
 
 // Close waits up to one second for the charges of denied or cancelled requests to be given back, and then closes the
 // connection. Close is idempotent. Later operations, and later calls to the methods of [engine.Coordinator], return

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
@@ -148,7 +148,7 @@ func runLifetimes(t *testing.T, o Options) {
 // that a charge may have its own key.
 func runKeys(t *testing.T, store engine.Store) {
 	limit, named := rule.TokenBucket(rule.PerHour(1)), rule.TokenBucket(rule.PerHour(1), rule.Named("b:c"))
-	for _, key := range []string{headgate.Key("a:b", "c"), headgate.Key("a", "b:c"), "\x00\xff", strings.Repeat("k", engine.MaxKeyBytes)} {
+	for _, key := range []string{core.Key("a:b", "c"), core.Key("a", "b:c"), "\x00\xff", strings.Repeat("k", engine.MaxKeyBytes)} {
 		for _, l := range []engine.Limit{limit, named, rule.FixedWindow(rule.PerHour(1))} {
 			for _, space := range []string{"one", "two"} {
 				request := op(engine.OpAllow, key, l, 1, "")
@@ -206,7 +206,7 @@ func runErrors(t *testing.T, store engine.Store, limit engine.Limit) {
 			t.Errorf("close: %v", err)
 		}
 	}
-	if r := do(t, store, op(engine.OpAllow, "k", limit, 1, "")); !errors.Is(r.Err, headgate.ErrClosed) {
+	if r := do(t, store, op(engine.OpAllow, "k", limit, 1, "")); !errors.Is(r.Err, engine.ErrClosed) {
 		t.Errorf("a closed store returned %v", r.Err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 )
@@ -86,7 +85,7 @@ func runFullGroup(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Beat(anyTime, "g", "one more", time.Minute); !errors.Is(err, engine.ErrGroupFull) || !errors.Is(err, headgate.ErrStoreUnavailable) {
+	if _, err := c.Beat(anyTime, "g", "one more", time.Minute); !errors.Is(err, engine.ErrGroupFull) || !errors.Is(err, engine.ErrStoreUnavailable) {
 		t.Errorf("one member too many: %v", err)
 	}
 	if all, err := c.Beat(anyTime, "g", "m7", time.Minute); err != nil || len(all) != engine.MaxMembers {
@@ -182,7 +181,7 @@ func runBadNames(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 		"no name":         errOfThree(c.Get(anyTime, "")),
 		"a long value":    errOfThree(c.CompareAndSet(anyTime, "n", 0, strings.Repeat("v", engine.MaxValueBytes+1))),
 	} {
-		if !errors.Is(err, headgate.ErrInvalid) {
+		if !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%s: %v, want an input error", what, err)
 		}
 	}
@@ -212,7 +211,7 @@ func runEnd(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	for what, err := range map[string]error{
 		"get": errOfThree(c.Get(anyTime, "n")), "leave": c.Leave(anyTime, "g", "m"),
 	} {
-		if !errors.Is(err, headgate.ErrClosed) {
+		if !errors.Is(err, engine.ErrClosed) {
 			t.Errorf("%s of a closed store: %v", what, err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -55,7 +54,7 @@ func runAll(t *testing.T, o Options) {
 const (
 	ms     = time.Millisecond
 	second = time.Second
-	never  = headgate.Never
+	never  = engine.Never
 )
 
 // do runs one operation.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // New returns middleware that charges each request to a policy, like [httplimit.New].
@@ -33,7 +34,7 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 			for _, p := range c.PathValues() {
 				r.SetPathValue(p.Name, p.Value)
 			}
-			charge, ok := m.Admit(c.Response(), httplimit.Routed(r, c.Path()))
+			charge, ok := m.Admit(c.Response(), wire.Routed(r, c.Path()))
 			if !ok {
 				return nil // Admit has responded
 			}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // New returns middleware that charges each request to a policy, like [httplimit.New].
@@ -96,7 +97,7 @@ func request(c fiber.Ctx) (*http.Request, error) {
 		}
 	}
 	if r = r.WithContext(c.Context()); !config.CaseSensitive {
-		r = httplimit.AnyCase(r)
+		r = wire.AnyCase(r)
 	}
 	return r, nil
 }

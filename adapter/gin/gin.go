@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // New returns middleware that charges each request to a policy, like [httplimit.New].
@@ -31,7 +32,7 @@ func handler(m *httplimit.Middleware) gin.HandlerFunc {
 		for _, p := range c.Params {
 			c.Request.SetPathValue(p.Key, p.Value)
 		}
-		charge, ok := m.Admit(c.Writer, httplimit.Routed(c.Request, c.FullPath()))
+		charge, ok := m.Admit(c.Writer, wire.Routed(c.Request, c.FullPath()))
 		if !ok {
 			c.Abort()
 			return

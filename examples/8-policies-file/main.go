@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 //go:embed limits.yaml
@@ -41,7 +41,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	limiter := decide.New(config, headgate.New(headgate.WithStore(store), headgate.WithSpace("example-policies-file")))
+	limiter := filelimit.New(config, headgate.New(headgate.WithStore(store), headgate.WithSpace("example-policies-file")))
 
 	// On Redis, the units that the previous run spent still count.
 	if _, err := limiter.Reset(ctx, "reply", "laoqian"); err != nil {
@@ -59,7 +59,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 }
 
 // limited is middleware that applies the file's routes.
-func limited(limiter *decide.Limiter, next http.Handler) http.Handler {
+func limited(limiter *filelimit.Limiter, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := limiter.AllowRequest(r)
 		switch {

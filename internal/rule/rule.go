@@ -1,4 +1,4 @@
-// Package rule contains a constructor for each kind of engine limit, for the stores, servers and tests in this
+// Package rule contains a constructor for each kind of engine limit, for the tests and measurements in this
 // repository. Programs use the limits in package headgate, which document every field.
 package rule
 

@@ -27,7 +27,7 @@ import (
 	ginadapter "github.com/headgate/headgate/adapter/gin"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // denied are the routes of each server's handlers. Their policy denies everything, so that a request that reaches a
@@ -148,7 +148,7 @@ func ask(t *testing.T, address, method, target string) (status int, body string)
 	return r.StatusCode, string(text)
 }
 
-func decider(t *testing.T, file string) *decide.Limiter {
+func decider(t *testing.T, file string) *filelimit.Limiter {
 	t.Helper()
 	config, err := policy.Parse("x.yaml", []byte(file))
 	if err != nil {
@@ -156,7 +156,7 @@ func decider(t *testing.T, file string) *decide.Limiter {
 	}
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
-	return decide.New(config, limiter)
+	return filelimit.New(config, limiter)
 }
 
 // TestNoSpellingLeavesItsRoute checks that no spelling of a path reaches a handler without a decision by the handler's

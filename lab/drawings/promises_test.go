@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // shared is a store that several processes share. It can be away.
@@ -79,7 +79,7 @@ func outage(t *testing.T, mode string) (r result) {
 		t.Fatal(err)
 	}
 	store := &shared{Store: memory}
-	processes := make([]*decide.Limiter, 4)
+	processes := make([]*filelimit.Limiter, 4)
 	for i := range processes {
 		member, err := membership.New(store, membership.Config{})
 		if err != nil {
@@ -90,7 +90,7 @@ func outage(t *testing.T, mode string) (r result) {
 			t.Fatal(err)
 		}
 		defer layer.Close()
-		processes[i] = decide.New(config, headgate.New(headgate.WithStore(layer)))
+		processes[i] = filelimit.New(config, headgate.New(headgate.WithStore(layer)))
 	}
 	began := time.Now()
 	for i, at := range steady(nil, 0, 180, 40) {

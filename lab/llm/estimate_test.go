@@ -7,6 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // Under 100 tokens a minute, a call with an estimate of 1024 passes, and the second call waits until all units are
@@ -22,8 +23,8 @@ policies:
 	if err != nil {
 		w.Fatal(err)
 	}
-	a, b := decide.New(config, w.a.Limiter), decide.New(config, w.b.Limiter)
-	ask := func(by *decide.Limiter, r decide.Request) decide.Response {
+	a, b := filelimit.New(config, w.a.Limiter), filelimit.New(config, w.b.Limiter)
+	ask := func(by *filelimit.Limiter, r decide.Request) decide.Response {
 		w.Helper()
 		var answers [1]decide.Response
 		if by.Do(context.Background(), []decide.Request{r}, answers[:]); answers[0].Err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/server/daemon"
 )
 
@@ -88,7 +88,7 @@ routes: [{key: [{const: all}], policies: [renders, day], upstream: own}]
 	permits := func(want int64) {
 		t.Helper()
 		for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-			d, err := decide.New(base, limiter).Peek(t.Context(), "renders", "all", 1)
+			d, err := filelimit.New(base, limiter).Peek(t.Context(), "renders", "all", 1)
 			if err == nil && d.Remaining == want {
 				return
 			}

@@ -148,7 +148,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer
 	l, free, err := s.enter(ctx, ops)
 	switch {
 	case err != nil:
-		fail(results, err)
+		engine.Fail(results, err)
 	case free: // alone, in the caller's goroutine
 		s.observe(len(ops), time.Time{})
 		s.store.Do(ctx, ops, results)
@@ -218,7 +218,7 @@ func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []en
 	}
 	if err := s.line(w); err != nil {
 		s.free(w)
-		fail(results, err)
+		engine.Fail(results, err)
 		return
 	}
 	s.wait(ctx, w, results)
@@ -255,11 +255,11 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Answer) {
 	case <-ctx.Done():
 	}
 	if s.withdraw(w) {
-		fail(results, &left{fmt.Errorf("%w: %w", engine.ErrStoreUnavailable, ctx.Err()), "unsent"})
+		engine.Fail(results, &left{fmt.Errorf("%w: %w", engine.ErrStoreUnavailable, ctx.Err()), "unsent"})
 		return
 	}
 	if c := w.call; w.left.CompareAndSwap(false, true) {
-		fail(results, unknown(ctx.Err()))
+		engine.Fail(results, unknown(ctx.Err()))
 		if c.staying.Add(-1) == 0 {
 			s.abandon(c)
 		}
@@ -291,15 +291,6 @@ func (e *left) Name() string { return e.class }
 // Public returns the class without the text, as a message for clients.
 func (e *left) Public() string { return "the store could not decide: " + e.class }
 
-// fail sets err in every result that has no error.
-func fail(results []engine.Answer, err error) {
-	for i := range results {
-		if results[i].Err == nil {
-			results[i].Err = err
-		}
-	}
-}
-
 // Close closes the wrapped store, and returns once no shared call is in flight. Waiting operations get
 // engine.ErrClosed. Close is idempotent: another call returns nil at once.
 func (s *Store) Close() error {
@@ -318,7 +309,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	for _, w := range left {
-		fail(w.results, engine.ErrClosed)
+		engine.Fail(w.results, engine.ErrClosed)
 		w.done <- struct{}{}
 	}
 	s.end()

@@ -20,7 +20,7 @@ type doubted struct {
 // the others alone, and with [engine.Hints].Lenient all of them. If it does not answer, the shares decide.
 func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if err := ctx.Err(); err != nil {
-		fail(results, err)
+		engine.Fail(results, err)
 		return
 	}
 	rest := newRest()
@@ -168,7 +168,7 @@ func chosen(op *engine.Op, choice uint8) []engine.Charge {
 // stays charged to the memory, because a share can still allow it.
 func (s *Store) join(op *engine.Op, d *engine.Answer, own *doubted) {
 	passed := d.Err == nil && d.Allowed
-	permits, holds := permitsOf(op)
+	permits, holds := op.Acquires()
 	switch {
 	case len(own.of) == 0:
 	case holds && passed:

@@ -252,15 +252,6 @@ func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.A
 	s.ask(ctx, ops, results)
 }
 
-// fail sets err in every result that has no error.
-func fail(results []engine.Answer, err error) {
-	for i := range results {
-		if results[i].Err == nil {
-			results[i].Err = err
-		}
-	}
-}
-
 // ask sends the operations to the store. Shares decide the operations that the store does not answer.
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	ended := ctx.Err() != nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -86,12 +85,7 @@ func subjects(op *engine.Op) []outboxKey {
 // counts, so it stays. add returns false if there is no room. sent means that the store may have decided the
 // operation, and delivered means that it has.
 func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool {
-	own := *op
-	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
-	for i := range own.Charges {
-		c := &own.Charges[i]
-		c.Space, c.Key = strings.Clone(c.Space), strings.Clone(c.Key)
-	}
+	own := op.Clone()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	name := nameOf(&own)
@@ -173,7 +167,7 @@ func (o *outbox) suspend(ctx context.Context, ops []engine.Op) (suspended []*out
 		return nil
 	}
 	for i := range ops {
-		acquire, holds := permitsOf(&ops[i])
+		acquire, holds := ops[i].Acquires()
 		if !holds || ops[i].Kind == engine.OpSettle {
 			continue
 		}

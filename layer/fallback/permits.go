@@ -46,7 +46,7 @@ func leases(op *engine.Op) (shortest, longest int64) {
 // part of the store that has never answered this process, because an earlier process may have granted permits that are
 // still held.
 func (s *Store) grant(own *engine.Op) (r engine.Answer) {
-	if _, holds := permitsOf(own); !holds {
+	if _, holds := own.Acquires(); !holds {
 		return s.alone(own)
 	}
 	longest := int64(0)
@@ -102,15 +102,6 @@ func (s *Store) queueRelease(op *engine.Op) {
 
 // unknown reports whether an error means that the store may have decided the operation.
 func unknown(err error) bool { return errors.Is(err, engine.ErrOutcomeUnknown) }
-
-// permitsOf returns the acquire in an operation: the operation itself, or the acquire inside a reservation. ok is
-// false if the operation contains none.
-func permitsOf(op *engine.Op) (acquire engine.Op, ok bool) {
-	if op.Kind == engine.OpAcquire {
-		return *op, true
-	}
-	return op.Permits()
-}
 
 // outside returns the set of acquires, by index, whose key has permits that were granted by shares and are missing
 // from the store. It must run before the call to the store, because the store may get those permits during the

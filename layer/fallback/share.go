@@ -106,7 +106,7 @@ func (s *Store) share(op *engine.Op, r *engine.Answer) {
 		return
 	}
 	own, sent := s.shares(op, n), unknown(r.Err)
-	permits, holds := permitsOf(op)
+	permits, holds := op.Acquires()
 	answer := s.grant(&own.op)
 	switch {
 	case errors.Is(answer.Err, memstore.ErrFull):

@@ -3,10 +3,8 @@ package decide
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -27,7 +25,7 @@ func (b *Batch) Answer(i int, response *Response) {
 	case at.err != nil:
 		response.Err = at.err
 	case at.denied:
-		response.Binds().RetryAfter = headgate.Never
+		response.Binds().RetryAfter = engine.Never
 	case at.op < 0:
 		b.shadowed(at, response)
 	default:
@@ -135,12 +133,8 @@ func (b *Batch) toSettle(at *plan, deciding *engine.Answer) *core.Charged {
 		}
 	}
 	ops := slices.Clone(b.Ops[at.op:to])
-	for i := range ops { // the batch and its keys reuse their memory
-		op := &ops[i]
-		op.Key, op.Charges = strings.Clone(op.Key), slices.Clone(op.Charges)
-		for j := range op.Charges {
-			op.Charges[j].Key = strings.Clone(op.Charges[j].Key)
-		}
+	for i := range ops {
+		ops[i] = ops[i].Clone() // the batch and its keys reuse their memory
 	}
 	return b.rules.Limiter.ChargedBy(ops, b.Results[at.op:to])
 }

@@ -51,7 +51,6 @@ type Batch struct {
 	beaten    []policy.Charge // of these, the larger limits on the counters of smaller ones
 	shadows   []Shadow
 	keys      hashKeys
-	only      Response // to a request that is decided alone
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}

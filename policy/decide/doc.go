@@ -1,11 +1,9 @@
 // Package decide applies the policies and routes of a file: it turns requests into store operations, and their results
-// into responses. Programs use a [Limiter]. The server's front ends, the services for Envoy, the gateway and replay put
+// into responses. Programs use package filelimit. The server's front ends, the services for Envoy, the gateway and replay put
 // many requests into a [Batch]. Only this package implements overrides, shadows, candidates, failure modes and hashed
 // keys.
 //
 //	request.go   requests and responses
-//	limiter.go   a limiter that uses a file, for programs
-//	http.go      the same for HTTP requests, using the file's routes
 //	batch.go     many requests → operations → results → responses
 //	plan.go      one request → its operations (items.go: with several keys and costs)
 //	answer.go    their results → one response

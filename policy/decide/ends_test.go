@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // A change that denies a key until a time answers with the wait until that time. A denial without an end, as before, has
@@ -36,7 +37,7 @@ policies: {api: {algorithm: token-bucket, rate: 1/s}, slow: {algorithm: fixed-wi
 		defer limiter.Close()
 		send := func(policyName, key string) (allowed bool, h http.Header) {
 			responses, h := make([]decide.Response, 1), http.Header{}
-			decide.New(config, limiter).Do(t.Context(), []decide.Request{{Kind: engine.OpAllow, Item: decide.Item{Policy: policyName, Key: key}}}, responses)
+			filelimit.New(config, limiter).Do(t.Context(), []decide.Request{{Kind: engine.OpAllow, Item: decide.Item{Policy: policyName, Key: key}}}, responses)
 			responses[0].WriteHeaders(h)
 			return responses[0].Allowed, h
 		}

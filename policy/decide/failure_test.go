@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // TestFailureModesReachTheLayers checks that the failure mode sets two hints of the operation for a policy, an inline
@@ -39,7 +40,7 @@ policies:
 			{Item: decide.Item{Limit: limit, Inline: &decide.InlineRules{Space: "own", Failure: failure}, Key: "k"}},
 			{Items: []decide.Item{{Policy: name, Key: "k"}, {Policy: "allow", Key: "k"}}},
 		}
-		decide.New(config, limiter, decide.WithFailure(failure)).Do(t.Context(), requests, make([]decide.Response, len(requests)))
+		filelimit.New(config, limiter, filelimit.WithFailure(failure)).Do(t.Context(), requests, make([]decide.Response, len(requests)))
 		_ = limiter.Close()
 		if len(marks) != len(requests) {
 			t.Fatalf("%s: %d operations", name, len(marks))

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 const firstPolicies = `
@@ -32,7 +33,7 @@ overrides:
   - {policy: credits, key: rich, set: {limit: 50}}
 `
 
-func firstLimiter(t *testing.T) (*decide.Limiter, *headgate.Limiter) {
+func firstLimiter(t *testing.T) (*filelimit.Limiter, *headgate.Limiter) {
 	t.Helper()
 	config, err := policy.Parse("x.yaml", []byte(firstPolicies))
 	if err != nil {
@@ -44,7 +45,7 @@ func firstLimiter(t *testing.T) (*decide.Limiter, *headgate.Limiter) {
 	}
 	limiter := headgate.New(headgate.WithStore(store))
 	t.Cleanup(func() { _ = limiter.Close() })
-	return decide.New(config, limiter), limiter
+	return filelimit.New(config, limiter), limiter
 }
 
 // TestFirst checks that only the first limit with room is charged. The response contains its name, and no limits of
@@ -72,7 +73,7 @@ func TestFirst(t *testing.T) {
 		{"grouped", "shut", 1, "credits", 4, 1},
 	} {
 		r := ask(t, l, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: c.policy, Key: c.key, Cost: c.cost, HasCost: true}})
-		if r.Err != nil || r.Paid != c.paid || r.Decision().Paid != c.paid || r.Binds().Remaining != c.remaining || r.Count() != c.limits {
+		if r.Err != nil || r.Paid != c.paid || filelimit.Decision(r).Paid != c.paid || r.Binds().Remaining != c.remaining || r.Count() != c.limits {
 			t.Errorf("%s of %s: %+v", c.policy, c.key, r)
 		}
 		if c.limits > 0 && r.Of(r.Binding).Remaining != c.remaining {

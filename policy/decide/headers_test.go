@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // TestHeadersEqualTheServers checks that middleware with a file writes the same headers as the server's front ends
@@ -54,10 +55,10 @@ routes:
 			return l
 		}
 		w := httptest.NewRecorder()
-		h := httplimit.By(decide.New(config, store()))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		h := httplimit.By(filelimit.New(config, store()))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, http.NoBody))
 		responses, headers := make([]decide.Response, 1), http.Header{}
-		decide.New(config, store()).Do(t.Context(), []decide.Request{{Kind: engine.OpAllow, Item: decide.Item{Policy: c.policy, Key: "a"}}}, responses)
+		filelimit.New(config, store()).Do(t.Context(), []decide.Request{{Kind: engine.OpAllow, Item: decide.Item{Policy: c.policy, Key: "a"}}}, responses)
 		responses[0].WriteHeaders(headers)
 		if got := fmt.Sprint(w.Header()); got != c.want {
 			t.Errorf("%s by the middleware:\n%s, want\n%s", c.path, got, c.want)
@@ -86,7 +87,7 @@ routes:
 	}
 	limiter := headgate.New()
 	defer limiter.Close()
-	h := httplimit.By(decide.New(config, limiter))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	h := httplimit.By(filelimit.New(config, limiter))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for _, path := range []string{"/users", "/both"} {
 		for i, want := range []string{"3", "2", "2"} { // the third one is denied by every
 			w := httptest.NewRecorder()

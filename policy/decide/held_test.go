@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 const heldPolicies = `
@@ -48,7 +49,7 @@ func holds(key string, policies ...string) decide.Request {
 // denies requests and does not delay them. A pacer delays them.
 func TestHolds(t *testing.T) {
 	config, limiter := heldConfig(t)
-	l := decide.New(config, limiter)
+	l := filelimit.New(config, limiter)
 	free := func(policy, key string, want int64) {
 		t.Helper()
 		if d, err := l.Peek(t.Context(), policy, key, 1); err != nil || d.Remaining != want {
@@ -95,7 +96,7 @@ func TestHolds(t *testing.T) {
 // Regression: bug 164.
 func TestRetryAfterOfPermits(t *testing.T) {
 	config, limiter := heldConfig(t)
-	l := decide.New(config, limiter)
+	l := filelimit.New(config, limiter)
 	for _, c := range []struct {
 		policy string
 		cost   int64
@@ -124,7 +125,7 @@ func TestHoldsWithoutHolding(t *testing.T) {
 	config, limiter := heldConfig(t)
 	r := holds("ann", "jobs")
 	r.Holds = false
-	if r := ask(t, decide.New(config, limiter), r); r.Err == nil {
+	if r := ask(t, filelimit.New(config, limiter), r); r.Err == nil {
 		t.Errorf("%+v", r)
 	}
 }

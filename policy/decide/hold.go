@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/headgate/headgate/core"
@@ -107,7 +106,9 @@ func (b *Batch) held(at *plan) *core.Permits {
 	add := func(i int) {
 		op, result := &b.Ops[i], &b.Results[i]
 		if (op.Kind == engine.OpReserve || op.Kind == engine.OpAcquire) && result.Err == nil && result.Allowed {
-			acquired = append(acquired, acquireOf(op)...)
+			if acquire, holds := op.Acquires(); holds {
+				acquired = append(acquired, acquire.Clone()) // the batch reuses its memory
+			}
 		}
 	}
 	if at.op >= 0 {
@@ -120,24 +121,6 @@ func (b *Batch) held(at *plan) *core.Permits {
 		return nil
 	}
 	return b.rules.Limiter.PermitsOf(acquired)
-}
-
-// acquireOf returns the acquire of a reserve's or an acquire's permits, if it has any. It shares no memory with the
-// batch.
-func acquireOf(op *engine.Op) []engine.Op {
-	acquire, ok := op.Permits()
-	if op.Kind == engine.OpAcquire {
-		acquire, ok = *op, true
-		acquire.Charges = slices.Clone(op.Charges)
-	}
-	if !ok {
-		return nil
-	}
-	acquire.Key = strings.Clone(acquire.Key)
-	for i := range acquire.Charges {
-		acquire.Charges[i].Key = strings.Clone(acquire.Charges[i].Key)
-	}
-	return []engine.Op{acquire}
 }
 
 // shadow returns the operation for a shadow. In place of a reserve it returns a take, or a peek for a concurrency

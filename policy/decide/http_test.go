@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // TestMiddlewareByRoutes checks that the middleware applies a file's routes.
@@ -23,7 +23,7 @@ routes: [{match: {path: "/api/**"}, key: [{header: X-User}], empty_key_status: 4
 	}
 	limiter := headgate.New()
 	defer limiter.Close()
-	var decider httplimit.Decider = decide.New(config, limiter)
+	var decider httplimit.Decider = filelimit.New(config, limiter)
 	h := httplimit.By(decider)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for _, c := range []struct {
 		path, user string

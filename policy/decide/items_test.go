@@ -20,6 +20,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 const itemPolicies = `
@@ -33,7 +34,7 @@ policies:
 overrides: [{policy: plan, key: vip, set: {limit: 100}}]
 `
 
-func itemLimiter(t *testing.T, wrap func(engine.Store) engine.Store) *decide.Limiter {
+func itemLimiter(t *testing.T, wrap func(engine.Store) engine.Store) *filelimit.Limiter {
 	t.Helper()
 	config, err := policy.Parse("x.yaml", []byte(itemPolicies))
 	if err != nil {
@@ -45,12 +46,12 @@ func itemLimiter(t *testing.T, wrap func(engine.Store) engine.Store) *decide.Lim
 	}
 	limiter := headgate.New(headgate.WithStore(wrap(store)))
 	t.Cleanup(func() { _ = limiter.Close() })
-	return decide.New(config, limiter)
+	return filelimit.New(config, limiter)
 }
 
 func asIs(s engine.Store) engine.Store { return s }
 
-func ask(t *testing.T, l *decide.Limiter, r decide.Request) *decide.Response {
+func ask(t *testing.T, l *filelimit.Limiter, r decide.Request) *decide.Response {
 	t.Helper()
 	responses := make([]decide.Response, 1)
 	l.Do(t.Context(), []decide.Request{r}, responses)
@@ -213,7 +214,7 @@ policies:
 	}
 	limiter := headgate.New()
 	defer limiter.Close()
-	l := decide.New(config, limiter)
+	l := filelimit.New(config, limiter)
 	ask := func(r decide.Request) decide.Response {
 		t.Helper()
 		var answers [1]decide.Response
@@ -254,7 +255,7 @@ policies:
 // A limiter that New did not make returns an error for each request, and middleware with it answers 503, also with FailOpen
 // (regression: bug 209).
 func TestLimiterThatWasNotMade(t *testing.T) {
-	for _, l := range []*decide.Limiter{nil, {}} {
+	for _, l := range []*filelimit.Limiter{nil, {}} {
 		_, allow := l.Allow(t.Context(), "plan", "k")
 		_, reset := l.Reset(t.Context(), "plan", "k")
 		_, request := l.AllowRequest(httptest.NewRequest(http.MethodGet, "/", nil))

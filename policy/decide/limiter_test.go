@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/storetest"
 )
 
@@ -37,7 +37,7 @@ routes:
   - {match: {path: /cost}, key: [{const: cost}], cost: 3, policies: [user]}
 `
 
-func boundLimiter(t *testing.T, options ...headgate.Option) (*decide.Limiter, *headgate.Limiter) {
+func boundLimiter(t *testing.T, options ...headgate.Option) (*filelimit.Limiter, *headgate.Limiter) {
 	t.Helper()
 	config, err := policy.Parse("bound.yaml", []byte(bound))
 	if err != nil {
@@ -45,7 +45,7 @@ func boundLimiter(t *testing.T, options ...headgate.Option) (*decide.Limiter, *h
 	}
 	limiter := headgate.New(options...)
 	t.Cleanup(func() { _ = limiter.Close() })
-	return decide.New(config, limiter), limiter
+	return filelimit.New(config, limiter), limiter
 }
 
 // TestBoundPoliciesShareCounters checks that a policy decides with its overrides, and uses the same counter by itself,
@@ -183,7 +183,7 @@ routes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := decide.New(config, limiter)
+	l := filelimit.New(config, limiter)
 	if d, err := l.Allow(t.Context(), "strict", "the only key"); err != nil || !d.Allowed {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -225,7 +225,7 @@ func TestBoundFailureAllow(t *testing.T) {
 	}
 	limiter := headgate.New(headgate.WithStore(failing{store}))
 	defer limiter.Close()
-	l := decide.New(config, limiter)
+	l := filelimit.New(config, limiter)
 	if d, err := l.Allow(t.Context(), "open", "k"); err != nil || !d.Allowed || d.Promise.OvershootMax != engine.Unbounded {
 		t.Errorf("a take: %+v, %v", d, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // A program that ignores the error of policy.Load is told so where it uses the result. A file that could not be read again
@@ -16,9 +17,9 @@ func TestNoConfigIsNamed(t *testing.T) {
 	l, _ := boundLimiter(t)
 	missing, _ := policy.Load("nowhere.yaml")
 	for want, use := range map[string]func(){
-		"decide: config is nil; accepted: ":    func() { decide.New(missing, headgate.New()) },
-		"decide: an option is nil; accepted: ": func() { decide.New(policy.Empty(), headgate.New(), nil) },
-		"decide: config is nil":                func() { l.Replace(missing) },
+		"filelimit: config is nil; accepted: ":    func() { filelimit.New(missing, headgate.New()) },
+		"filelimit: an option is nil; accepted: ": func() { filelimit.New(policy.Empty(), headgate.New(), nil) },
+		"filelimit: config is nil":                func() { l.Replace(missing) },
 	} {
 		func() {
 			defer func() {

@@ -7,6 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // TestAnswersOfOverrides checks that an answer says whether the binding limit comes from an override.
@@ -25,7 +26,7 @@ overrides:
 	}
 	limiter := headgate.New()
 	defer limiter.Close()
-	l := decide.New(config, limiter)
+	l := filelimit.New(config, limiter)
 	for _, c := range []struct {
 		policy, key string
 		want        bool

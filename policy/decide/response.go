@@ -1,10 +1,8 @@
 package decide
 
 import (
-	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -13,7 +11,7 @@ import (
 // Response is the response to a Request. Keys are valid until [Batch.End].
 type Response struct {
 	// Answer is the store's answer. Err is the reason why the request was not decided: a [*NoPolicyError], the error
-	// passed to [Batch.Refuse], or an error of [headgate.Policy]. Found and TTL are for OpReset and OpExpiry, also for
+	// passed to [Batch.Refuse], or an error of headgate.Policy. Found and TTL are for OpReset and OpExpiry, also for
 	// OpRelease and OpSettle: see [engine.Kind].
 	engine.Answer
 	// Listed is set if the request has a list of items. The charges then say which items they cover.
@@ -81,33 +79,6 @@ func (r *Response) Override() bool {
 // Unlimited reports whether no limit applies. Limit and Remaining of the binding standing then have no meaning.
 func (r *Response) Unlimited() bool { return r.Binds().Unlimited }
 
-// Decision returns the response's decision, as Go programs see it.
-func (r *Response) Decision() (d headgate.Decision) {
-	if r.Err != nil {
-		return d
-	}
-	if r.count == 0 {
-		d = headgate.Decision{
-			Allowed: r.Allowed, Full: r.Full, Unlimited: r.Unlimited(), Granted: r.Granted, RetryAfter: r.Binds().RetryAfter, Promise: r.Promise,
-		}
-		if r.AtMicros != 0 {
-			d.At = r.At()
-		}
-	} else {
-		d = headgate.DecisionOf(&r.Answer, func(i int) engine.Limit { return r.Charge(i).Limit })
-	}
-	d.Binding.Policy, d.Paid = r.Policy, r.Paid
-	return d
-}
-
-// detach makes the response independent of the batch.
-func (r *Response) detach() {
-	r.Key = strings.Clone(r.Key)
-	for i := range r.count {
-		r.Charge(i).Key = strings.Clone(r.Charge(i).Key)
-	}
-}
-
 // ShadowAnswer is the answer of a shadow.
 type ShadowAnswer struct {
 	engine.Answer
@@ -118,10 +89,15 @@ type ShadowAnswer struct {
 	Cost   int64
 }
 
-// NoPolicyError is the error for a request whose policy is not in the file. It matches [headgate.ErrInvalid].
+// NoPolicyError is the error for a request whose policy is not in the file. It matches [engine.ErrInvalid].
 type NoPolicyError struct {
 	Name     string
 	policies *policy.Set
+}
+
+// NoPolicy returns the [*NoPolicyError] for a name.
+func NoPolicy(policies *policy.Set, name string) error {
+	return &NoPolicyError{Name: name, policies: policies}
 }
 
 // Error suggests the policy with the most similar name.

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
@@ -49,7 +49,7 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, options := range map[string][]decide.Option{"keys": nil, "hashes": {decide.WithHashKeys(secrets)}} {
+	for name, options := range map[string][]filelimit.Option{"keys": nil, "hashes": {filelimit.WithHashKeys(secrets)}} {
 		t.Run(name, func(t *testing.T) {
 			seen := map[string]bool{}
 			limiter := headgate.New(headgate.WithCore(func(c *core.Config) {
@@ -61,7 +61,7 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 				}
 			}))
 			defer limiter.Close()
-			h := httplimit.By(decide.New(config, limiter, options...))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			h := httplimit.By(filelimit.New(config, limiter, options...))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 			for i, c := range []struct {
 				path, ip, key, cost string
 				status              int

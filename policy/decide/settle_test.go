@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 const settledPolicies = `
@@ -41,7 +41,7 @@ routes:
 // settling is middleware with routes and a final cost, on a stopped clock. Its handler overwrites the header that
 // contains the key, which must not change the key of the settle.
 type settling struct {
-	limiter *decide.Limiter
+	limiter *filelimit.Limiter
 	handler http.Handler
 	calls   int // number of decided operations
 }
@@ -62,7 +62,7 @@ func newSettling(t *testing.T, rule httplimit.FinalCost) *settling {
 	t.Cleanup(func() { _ = store.Close() })
 	s := &settling{}
 	count := func(context.Context, *engine.Op, *engine.Answer) { s.calls++ }
-	s.limiter = decide.New(config, headgate.New(headgate.WithStore(store), headgate.WithCore(func(c *core.Config) { c.Observer = count })))
+	s.limiter = filelimit.New(config, headgate.New(headgate.WithStore(store), headgate.WithCore(func(c *core.Config) { c.Observer = count })))
 	s.handler = httplimit.By(s.limiter, httplimit.WithFinalCost(rule))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("X-User", "another")
 		var status, bytes int
@@ -159,7 +159,7 @@ func TestFinalCostOfShadows(t *testing.T) {
 			t.Fatal(err)
 		}
 		gives := 0
-		limiter := decide.New(config, headgate.New(headgate.WithCore(func(c *core.Config) {
+		limiter := filelimit.New(config, headgate.New(headgate.WithCore(func(c *core.Config) {
 			c.Observer = func(_ context.Context, op *engine.Op, _ *engine.Answer) {
 				for i := range op.Charges {
 					if space, _ := op.Subject(i); op.Kind == engine.OpSettle && strings.HasSuffix(space, "policy:quiet") {
@@ -197,7 +197,7 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	}
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
-	l := decide.New(config, limiter)
+	l := filelimit.New(config, limiter)
 	var settles []func(context.Context, int64) error
 	for range 10 { // attempts in flight take the whole burst
 		a, err := l.ChargeRequest(httptest.NewRequest(http.MethodGet, "/", http.NoBody), true)
@@ -245,7 +245,7 @@ routes: [{key: [{const: all}], policies: [slow, day]}]
 		}
 		limiter := headgate.New()
 		defer limiter.Close()
-		l := decide.New(config, limiter)
+		l := filelimit.New(config, limiter)
 		h := httplimit.By(l)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		leave, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()

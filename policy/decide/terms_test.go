@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 const termPolicies = `
@@ -27,7 +28,7 @@ func TestTerms(t *testing.T) {
 			t.Fatal(err)
 		}
 		limiter := headgate.New()
-		l := decide.New(config, limiter)
+		l := filelimit.New(config, limiter)
 		reserve := decide.Request{Kind: engine.OpReserve, Items: []decide.Item{
 			{Policy: "calls", Key: "ann"}, {Policy: "tokens", Key: "ann", Cost: 150, HasCost: true}, {Policy: "stream", Key: "org"},
 		}}

@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // Source is the source of a key part.
@@ -131,7 +130,7 @@ func (p *Part) read(v *view, path *Path) (text string, readable bool) {
 
 // items returns the charges of a request. If a part of a key is unreadable or missing, lack names it: an unreadable
 // part if there is one, or else the first missing one. Otherwise lack is nil.
-func (r *Route) items(v *view) (items []Item, lack *httplimit.NoKeyError) {
+func (r *Route) items(v *view) (items []Item, lack *wire.NoKeyError) {
 	items = make([]Item, len(r.Charges))
 	for i := range r.Charges {
 		var memory [MaxParts]string
@@ -149,7 +148,7 @@ func (r *Route) items(v *view) (items []Item, lack *httplimit.NoKeyError) {
 }
 
 // values appends the values of the parts of a charge's key. lack is the same as in items.
-func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *httplimit.NoKeyError) {
+func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *wire.NoKeyError) {
 	c := &r.Charges[charge]
 	for i := range c.Key {
 		part := &c.Key[i]
@@ -158,7 +157,7 @@ func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *
 		if readable && (text != "" || lack != nil) {
 			continue
 		}
-		lack = &httplimit.NoKeyError{Part: part.String(), Unreadable: !readable, Status: http.StatusBadRequest}
+		lack = &wire.NoKeyError{Part: part.String(), Unreadable: !readable, Status: http.StatusBadRequest}
 		if readable {
 			lack.Status = cmp.Or(r.EmptyKeyStatus, lack.Status)
 		}
@@ -174,16 +173,16 @@ func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *
 // however long the user's name is (regression: bug 235). A part that looks like a hash is replaced too, as in
 // [core.Shortened].
 func join(values []string) string {
-	key := headgate.Key(values...)
+	key := core.Key(values...)
 	hashed := func(part string) bool { return strings.HasPrefix(part, core.HashPrefix) }
 	if long := len(key) > engine.MaxKeyBytes; len(values) > 1 && (long || slices.ContainsFunc(values, hashed)) {
 		parts := slices.Clone(values)
 		for i, part := range parts {
-			if hashed(part) || long && len(headgate.Key(part, "")) > maxPart {
+			if hashed(part) || long && len(core.Key(part, "")) > maxPart {
 				parts[i] = core.Hash(part)
 			}
 		}
-		key = headgate.Key(parts...)
+		key = core.Key(parts...)
 	}
 	return core.Shortened(key)
 }

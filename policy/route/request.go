@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // Request holds the properties of an HTTP request that routes match.
@@ -43,7 +43,7 @@ func FromHTTP(r *http.Request) (Request, error) {
 	}
 	request := Request{
 		Method: r.Method, Host: r.Host, Path: path, Query: r.URL.RawQuery,
-		Header: r.Header, Peer: httplimit.Peer(r), Size: r.ContentLength,
+		Header: r.Header, Peer: wire.Peer(r), Size: r.ContentLength,
 	}
 	return request, request.Check()
 }

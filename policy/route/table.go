@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // Table finds the first route that matches a request. It is immutable and safe for concurrent use.
@@ -62,7 +62,7 @@ type Match struct {
 	Class string
 	// NoKey names the part of a key that the request lacks or that cannot be read. Such a request is denied and not
 	// charged. If no part is missing, NoKey is nil.
-	NoKey *httplimit.NoKeyError
+	NoKey *wire.NoKeyError
 }
 
 // Proxies returns the proxies that are trusted to describe their clients' requests. For a nil table it returns
@@ -134,7 +134,7 @@ func (t *Table) find(v *view) (m Match, ok bool) {
 // condition counted as not met, a client could leave the route by a long header (bug 96).
 func (t *Table) costly(place int) Match {
 	const part = "the condition when, which takes too long for this request"
-	return Match{Route: &t.routes[place], Index: place, NoKey: &httplimit.NoKeyError{Part: part, Unreadable: true, Status: http.StatusBadRequest}}
+	return Match{Route: &t.routes[place], Index: place, NoKey: &wire.NoKeyError{Part: part, Unreadable: true, Status: http.StatusBadRequest}}
 }
 
 // next removes the lowest index from the lists and returns it. It returns -1 if they are empty.

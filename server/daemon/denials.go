@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/lograte"
@@ -48,7 +48,7 @@ func (l *denials) log(o *service.Observed, r *decide.Request, answer *decide.Res
 		}
 		attributes = append(attributes, slog.String("key", l.show(key)), slog.Int64("limit", s.Limit),
 			slog.String("mode", answer.Promise.Mode.String()), slog.String("reason", reason))
-		if s.RetryAfter != headgate.Never {
+		if s.RetryAfter != engine.Never {
 			attributes = append(attributes, slog.Int64("retry_after_ms", format.Millis(s.RetryAfter)))
 		}
 	}

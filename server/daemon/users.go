@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/server/internal/problem"
 	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/users"
@@ -78,7 +78,7 @@ func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 			d.service.Refused(from, service.NoUser)
 			problem.Unread(w, r)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
-			httplimit.NewProblem(http.StatusUnauthorized, "", err.Error()).Write(w)
+			wire.NewProblem(http.StatusUnauthorized, "", err.Error()).Write(w)
 			return
 		}
 		if d.gateway != nil {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
@@ -277,7 +276,7 @@ func (s *Step) answer(r *engine.Answer) Answer {
 		Allowed: d.Allowed, Limit: d.Binds().Limit, Remaining: d.Binds().Remaining,
 		Reset: d.Binds().ResetAfter.Microseconds(), Delay: d.Delay.Microseconds(), Rate: d.Binds().InForce, Version: d.Binds().Version,
 	}
-	if d.Binds().RetryAfter != headgate.Never {
+	if d.Binds().RetryAfter != engine.Never {
 		retry := d.Binds().RetryAfter.Microseconds()
 		a.Retry = &retry
 	}

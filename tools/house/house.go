@@ -40,7 +40,7 @@ var floors = [][]room{
 		{"replay", "access logs → answers, limits, reports", []string{"server/internal/replay/*"}},
 	},
 	{
-		{"decide", "requests → operations → answers", []string{"policy/decide"}},
+		{"decide", "requests → operations → answers", []string{"policy/decide", "policy/filelimit"}},
 		{"adapters", "gin, echo, fiber, connect, gRPC", []string{"adapter/gin/*", "adapter/echo/*", "adapter/fiber/*", "adapter/connect/*", "adapter/grpc/*"}},
 		{"page", "the operators' page, its calls and events", []string{"server/internal/page", "server/internal/feed", "server/internal/adminapi"}},
 	},
@@ -49,7 +49,7 @@ var floors = [][]room{
 		{"open", "a store by its URL", []string{"open"}},
 	},
 	{
-		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httpclient", "adapter/rpc"}},
+		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httplimit/wire", "httpclient", "adapter/rpc"}},
 		{"stack", "the layers in their order", []string{"layer/stack"}},
 		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "adapter/outcomes"}},
 		{"cases", "that every store passes, and for users' tests", []string{"storetest/*", "headgatetest"}},

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // decisionKind is a row: one kind of decision, and the number of callers that make it.
@@ -143,7 +143,7 @@ var rows = []decisionKind{
 	{name: "Redis, 64 callers: Redis", callers: 64, redis: true, make: onRedis(true)},
 }
 
-func ofFile() (*headgate.Limiter, *decide.Limiter, error) {
+func ofFile() (*headgate.Limiter, *filelimit.Limiter, error) {
 	config, err := policy.Parse("policies.yaml", []byte(strings.Join([]string{
 		"policies:", "  api: {algorithm: token-bucket, rate: 1000000/1h}", "routes:", "  - policies: [api]", "    key: [{header: X-Key}]", "",
 	}, "\n")))
@@ -151,7 +151,7 @@ func ofFile() (*headgate.Limiter, *decide.Limiter, error) {
 		return nil, nil, err
 	}
 	l := headgate.New()
-	return l, decide.New(config, l), nil
+	return l, filelimit.New(config, l), nil
 }
 
 // sender returns a function that sends a request with a given key to a handler.

@@ -18,7 +18,7 @@ func newCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a configuration file and print its policies",
-		Long: `Check a configuration file. Print its policies, or every error in it with its position.
+		Long: `Check a configuration file. Print its policies, or the first error of each limit, policy and route with its position.
 A file of envoyproxy/ratelimit, with domain and descriptors, or a directory of such files,
 is checked as serve's --envoy-config reads it: its rules are printed, or its errors in that
 server's words.

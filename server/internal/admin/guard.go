@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/server/internal/lograte"
 	"github.com/headgate/headgate/server/internal/problem"
 	"github.com/headgate/headgate/server/internal/requestid"
@@ -93,7 +93,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reaso
 		}
 		w.Header().Set("WWW-Authenticate", `Bearer realm="headgate admin"`)
 	}
-	httplimit.NewProblem(status, "", reason).Write(w)
+	wire.NewProblem(status, "", reason).Write(w)
 }
 
 // refused logs a refused call. A page that has just been opened has no token yet: it learns from its first call that it

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/policy"
@@ -194,7 +193,7 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Active
 // the state file, keep their own status. The error for an unavailable store also says how to limit a key without the
 // store.
 func fits(err error) error {
-	if errors.Is(err, headgate.ErrStoreUnavailable) {
+	if errors.Is(err, engine.ErrStoreUnavailable) {
 		return fmt.Errorf("%w; servers share changes through the store: until it answers, edit the policies file of each server, and run headgate reload", err)
 	}
 	var file *fs.PathError

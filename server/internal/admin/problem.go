@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/server/internal/adminapi"
 	"github.com/headgate/headgate/server/internal/policies"
 	"github.com/headgate/headgate/server/internal/problem"
 )
 
-func problemOf(err error) httplimit.Problem {
+func problemOf(err error) wire.Problem {
 	if p, ok := problem.Of(err); ok {
 		return p
 	}
@@ -31,7 +31,7 @@ func problemOf(err error) httplimit.Problem {
 	case errors.Is(err, policies.ErrTooMany):
 		status = http.StatusUnprocessableEntity
 	}
-	p := httplimit.NewProblem(status, field, strings.TrimPrefix(err.Error(), "headgate: "))
+	p := wire.NewProblem(status, field, strings.TrimPrefix(err.Error(), "headgate: "))
 	if own != nil && own.Code != "" {
 		p.Code = own.Code
 	}

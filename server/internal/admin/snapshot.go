@@ -7,7 +7,7 @@ import (
 
 	"github.com/headgate/headgate/adapter/outcomes"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
@@ -163,6 +163,6 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) {
 		return status == 0
 	}
 	if !a.Feed.Serve(w, r, n, valid) {
-		httplimit.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("there are %d streams of events already, or the server stops; accepted: a call when one of them has ended", feed.MaxStreams)).Write(w)
+		wire.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("there are %d streams of events already, or the server stops; accepted: a call when one of them has ended", feed.MaxStreams)).Write(w)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -138,7 +137,7 @@ func (q *quota) verdict(kind engine.Kind, o *outcome) verdict {
 		remaining, v.granted = 0, 0
 	}
 	v.remaining = uint32(min(remaining, math.MaxUint32))
-	v.reset = q.reset(o.at, &o.standing, !v.allowed && (q.blocked() || o.standing.RetryAfter == headgate.Never))
+	v.reset = q.reset(o.at, &o.standing, !v.allowed && (q.blocked() || o.standing.RetryAfter == engine.Never))
 	return v
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -58,7 +59,7 @@ func (f *fixture) change(changes ...policy.Change) {
 // decided decides requests by the active policies.
 func (f *fixture) decided(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 	f.calls++
-	decide.New(f.policies, f.limiter).Do(ctx, requests, responses)
+	filelimit.New(f.policies, f.limiter).Do(ctx, requests, responses)
 }
 
 // failingStore fails while the failing field of its fixture is set.

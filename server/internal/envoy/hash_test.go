@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
@@ -46,7 +46,7 @@ descriptors:
 				}
 			}
 		}))
-		s := New(Options{HashKeys: secrets, Semantics: semantics}, decide.New(policy.Empty(), limiter, decide.WithHashKeys(secrets)).Do)
+		s := New(Options{HashKeys: secrets, Semantics: semantics}, filelimit.New(policy.Empty(), limiter, filelimit.WithHashKeys(secrets)).Do)
 		if _, err := s.Load([]File{{Name: "d.yaml", Data: []byte(file)}}); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/rule"
 )
 
 type unit = pb.RateLimitResponse_RateLimit_Unit
@@ -106,20 +105,20 @@ func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	}
 	var options []engine.Setting
 	if a.Has("align") {
-		options = append(options, rule.Align("clock"))
+		options = append(options, engine.Setting{Field: "align", Word: "clock"})
 	}
 	if s.burst > 0 {
 		if !a.Has("burst") {
 			return engine.Limit{}, fmt.Errorf("burst is %d with algorithm %s; accepted: burst with an algorithm that refills, such as token-bucket", s.burst, a)
 		}
-		options = append(options, rule.Burst(int64(s.burst)))
+		options = append(options, engine.Setting{Field: "burst", Units: int64(s.burst)})
 	}
 	more, err := s.settings(a)
 	if err != nil {
 		return engine.Limit{}, err
 	}
 	options = append(options, more...)
-	limit := engine.Build(a, []engine.Rate{rule.Per(max(1, int64(s.perUnit)), period)}, options...)
+	limit := engine.Build(a, []engine.Rate{engine.Per(max(1, int64(s.perUnit)), period)}, options...)
 	if err := limit.Err(); err != nil {
 		return engine.Limit{}, fmt.Errorf("invalid rate limit: %s", plain(err))
 	}
@@ -140,7 +139,7 @@ func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) 
 		all = append(all, set)
 	}
 	if a.Divides() {
-		all = append(all, rule.Named(s.counter))
+		all = append(all, engine.Setting{Field: "name", Word: s.counter})
 	}
 	return all, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // globbed reports whether a pattern matches, using a slow but obvious algorithm.
@@ -162,7 +162,7 @@ func BenchmarkDecision(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			limiter := headgate.New()
 			defer limiter.Close()
-			s := New(Options{}, decide.New(policy.Empty(), limiter).Do)
+			s := New(Options{}, filelimit.New(policy.Empty(), limiter).Do)
 			if _, err := s.Load([]File{{Name: "f", Data: []byte(many(n))}}); err != nil {
 				b.Fatal(err)
 			}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // TestReload checks that a changed file becomes active and keeps the counts, that the previous configuration stays
@@ -82,7 +82,7 @@ func TestOpen(t *testing.T) {
 func TestLoadWhileAsking(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
-	s := New(Options{}, decide.New(policy.Empty(), limiter).Do)
+	s := New(Options{}, filelimit.New(policy.Empty(), limiter).Do)
 	files := func(limit int) []File {
 		return []File{{Name: "f", Data: fmt.Appendf(nil, "domain: d\ndescriptors: [{key: a, detailed_metric: true, rate_limit: {unit: year, requests_per_unit: %d}}]", limit)}}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/adaptive"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -41,7 +41,7 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	case e.Err() != nil:
 		e.upstream.clientGone.Add(1)
-		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
+		e.refuse(w, wire.NewProblem(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
 		return
 	}
 	if strings.Contains(err.Error(), tooLargeForPeer) {
@@ -49,9 +49,9 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 		e.refuse(w, tooLarge("as much as the upstream takes"))
 		return
 	}
-	p := httplimit.NewProblem(http.StatusBadGateway, "", "the upstream cannot be reached, or ended the connection")
+	p := wire.NewProblem(http.StatusBadGateway, "", "the upstream cannot be reached, or ended the connection")
 	if timedOut(err) {
-		p = httplimit.NewProblem(http.StatusGatewayTimeout, "", "the upstream did not answer in time")
+		p = wire.NewProblem(http.StatusGatewayTimeout, "", "the upstream did not answer in time")
 	}
 	if !e.answered {
 		e.upstream.failure(p.Status)
@@ -74,7 +74,7 @@ func (e *exchange) broken(w http.ResponseWriter, err error) {
 		status = http.StatusRequestTimeout
 	}
 	w.Header().Set("Connection", "close")
-	e.refuse(w, httplimit.NewProblem(status, "", "the body of the request did not come to its end"))
+	e.refuse(w, wire.NewProblem(status, "", "the body of the request did not come to its end"))
 }
 
 // tooLargeForPeer is the text of the only refusal of our own transport that [invalid] cannot foresee: an upstream
@@ -85,7 +85,7 @@ const tooLargeForPeer = "request header list larger than peer's advertised limit
 // was no response.
 func (e *exchange) outcomes(status int, h http.Header) {
 	if report := e.responses[0].Outcome; report != nil {
-		report(httplimit.Outcome(status, h))
+		report(wire.Outcome(status, h))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -48,7 +48,7 @@ type connectEnd struct {
 
 // writeConnect answers a call with an error of the Connect protocol: a unary call with the problem's status, and a
 // stream with the message that ends it.
-func writeConnect(w http.ResponseWriter, p *httplimit.Problem, kind string) {
+func writeConnect(w http.ResponseWriter, p *wire.Problem, kind string) {
 	failure := connectError{Code: connectNames[codeOf(p.Status)], Message: message(p)}
 	h, status := w.Header(), p.Status
 	h.Set("Cache-Control", "no-store")

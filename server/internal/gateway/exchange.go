@@ -6,7 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/headgate/headgate/adaptive"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/problem"
@@ -53,7 +53,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	}
 	if err != nil {
 		g.refused(service.Malformed)
-		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", err.Error()))
+		e.refuse(w, wire.NewProblem(http.StatusBadRequest, "", err.Error()))
 		return false
 	}
 	request, ok := g.config.Service.Route(&described)
@@ -103,7 +103,7 @@ func (g *Gateway) unmatched(w http.ResponseWriter, r *http.Request, e *exchange,
 		upstream = to.Upstream
 	case g.config.DenyUnmatched:
 		g.stats.UnmatchedDenied.Add(1)
-		e.refuse(w, httplimit.NewProblem(http.StatusNotFound, "", "no route is for this request"))
+		e.refuse(w, wire.NewProblem(http.StatusNotFound, "", "no route is for this request"))
 		return false
 	}
 	g.stats.UnmatchedPassed.Add(1)
@@ -119,12 +119,12 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 	}
 	if u == nil {
 		g.refused(service.NoUpstream)
-		e.refuse(w, httplimit.NewProblem(http.StatusBadGateway, "", "no upstream is for this request"))
+		e.refuse(w, wire.NewProblem(http.StatusBadGateway, "", "no upstream is for this request"))
 		return false
 	}
 	if u.ClearHTTP2 && r.Header["Upgrade"] != nil {
 		g.refused(service.Malformed)
-		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the upstream of this request speaks HTTP/2, which has no upgrade; accepted: a request without Upgrade"))
+		e.refuse(w, wire.NewProblem(http.StatusBadRequest, "", "the upstream of this request speaks HTTP/2, which has no upgrade; accepted: a request without Upgrade"))
 		return false
 	}
 	e.upstream = g.counted(u)
@@ -135,7 +135,7 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 func (g *Gateway) refused(why service.Refusal) { g.config.Service.Refused(service.Gateway, why) }
 
 // refuse answers a request with a problem, in the client's protocol and with the request's id.
-func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
+func (e *exchange) refuse(w http.ResponseWriter, p wire.Problem) {
 	w.Header().Set(requestid.Header, requestid.From(e))
 	e.body.leave()
 	service.Share(w.Header(), e.origin)

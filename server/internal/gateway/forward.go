@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/adaptive"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // forward forwards a request to its upstream.
@@ -37,7 +37,7 @@ func (g *Gateway) rewrite(p *httputil.ProxyRequest) {
 // forwarded with the peer's address appended. dropForged has already removed the headers of other peers.
 func (g *Gateway) setForwarded(p *httputil.ProxyRequest) {
 	in, out := p.In.Header, p.Out.Header
-	if !g.config.Service.Proxies().Trusts(httplimit.Peer(p.In)) {
+	if !g.config.Service.Proxies().Trusts(wire.Peer(p.In)) {
 		p.SetXForwarded()
 		return
 	}

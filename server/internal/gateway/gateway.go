@@ -27,7 +27,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/httpapi"
 	"github.com/headgate/headgate/server/internal/lograte"
@@ -145,7 +145,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.ready(w, r)
 		return
 	}
-	peer, proxies := httplimit.Peer(r), g.config.Service.Proxies()
+	peer, proxies := wire.Peer(r), g.config.Service.Proxies()
 	refusal := g.invalid(r)
 	dropHopByHop(r.Header)
 	dropForged(r.Header, proxies.Trusts(peer))
@@ -160,7 +160,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer place.Free()
 	if r.Method == http.MethodConnect {
 		g.refused(service.Malformed)
-		e.refuse(w, httplimit.NewProblem(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
+		e.refuse(w, wire.NewProblem(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
 		return
 	}
 	if refusal != nil {

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // isGRPC reports whether a request's client speaks gRPC. It returns false for gRPC-Web, whose clients read the HTTP
@@ -20,7 +20,7 @@ func isGRPC(r *http.Request) bool {
 
 // writeGRPC answers a call with only a gRPC status, without a response message. A gRPC client would interpret the
 // HTTP status 429 as an unavailable service.
-func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
+func writeGRPC(w http.ResponseWriter, p *wire.Problem) {
 	h := w.Header()
 	h.Set("Content-Type", "application/grpc")
 	h.Set("Grpc-Status", strconv.Itoa(int(codeOf(p.Status))))
@@ -29,7 +29,7 @@ func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
 }
 
 // message returns the text of a problem for clients of gRPC and Connect.
-func message(p *httplimit.Problem) string {
+func message(p *wire.Problem) string {
 	if len(p.Violated) == 0 {
 		return p.Detail
 	}

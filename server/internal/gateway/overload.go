@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/adaptive"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // acquire acquires the upstream's permit if the upstream bounds its requests in flight. If too many are in flight, it
@@ -17,7 +17,7 @@ func (e *exchange) acquire(w http.ResponseWriter) bool {
 	}
 	var ok bool
 	if e.permit, ok = l.TryAcquire(); !ok {
-		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the upstream is overloaded"))
+		e.refuse(w, wire.NewProblem(http.StatusServiceUnavailable, "", "the upstream is overloaded"))
 		return false
 	}
 	e.outcome = adaptive.Ignored
@@ -37,7 +37,7 @@ func (e *exchange) release(o adaptive.Outcome) {
 // ended records an upstream's response to a request with a permit.
 func (e *exchange) ended(status int) {
 	e.permit.Answered()
-	if e.outcome = adaptive.Done; httplimit.Overloaded(status) {
+	if e.outcome = adaptive.Done; wire.Overloaded(status) {
 		e.outcome = adaptive.Failed
 	}
 }

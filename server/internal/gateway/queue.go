@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/core"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 )
 
 // wait waits until a pacer's slot for a request begins, and returns true. If the client disconnects or the gateway
@@ -28,7 +28,7 @@ func (g *Gateway) wait(w http.ResponseWriter, r *http.Request, e *exchange, dela
 		case <-e.Done():
 			g.left(e)
 			// If the client is still connected, the gateway is stopping. Only then can the client read this answer.
-			e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
+			e.refuse(w, wire.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
 			return false
 		case <-read:
 			if err := e.body.failed(); err != nil {

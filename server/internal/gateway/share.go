@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/server/internal/peers"
 )
 
@@ -50,6 +50,6 @@ func (g *Gateway) queue(w http.ResponseWriter, e *exchange, delay time.Duration)
 
 // noRoom answers a request that exceeds a bound with 503. again is the value for Retry-After, and most is the bound.
 func noRoom(w http.ResponseWriter, e *exchange, again time.Duration, why string, most int) {
-	httplimit.RetryAfter(w.Header(), again)
-	e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("%s; accepted: up to %d", why, most)))
+	wire.RetryAfter(w.Header(), again)
+	e.refuse(w, wire.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("%s; accepted: up to %d", why, most)))
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -16,9 +16,9 @@ const entryBytes = 32
 
 // invalid returns the refusal of a request that no transport would send to an upstream, or nil. Such a request must end
 // here: otherwise it would be charged first, and then count as a failure of its upstream (bug 92).
-func (g *Gateway) invalid(r *http.Request) *httplimit.Problem {
-	wrong := func(field, value, accepted string) *httplimit.Problem {
-		p := httplimit.NewProblem(http.StatusBadRequest, "", engine.InvalidInput(field, engine.Quote(value), accepted).Error())
+func (g *Gateway) invalid(r *http.Request) *wire.Problem {
+	wrong := func(field, value, accepted string) *wire.Problem {
+		p := wire.NewProblem(http.StatusBadRequest, "", engine.InvalidInput(field, engine.Quote(value), accepted).Error())
 		return &p
 	}
 	if !route.IsToken(r.Method) {
@@ -49,7 +49,7 @@ func (g *Gateway) invalid(r *http.Request) *httplimit.Problem {
 		return &p
 	}
 	if err := route.CheckConnection(r.Header); err != nil {
-		p := httplimit.NewProblem(http.StatusBadRequest, "", err.Error())
+		p := wire.NewProblem(http.StatusBadRequest, "", err.Error())
 		return &p
 	}
 	return nil
@@ -62,6 +62,6 @@ func (g *Gateway) identifies(name string) bool {
 	return describes(plain) || plain == "Cookie" || g.config.Service.Reads(plain)
 }
 
-func tooLarge(accepted string) httplimit.Problem {
-	return httplimit.NewProblem(http.StatusRequestHeaderFieldsTooLarge, "", "the headers of this request are too large; accepted: "+accepted)
+func tooLarge(accepted string) wire.Problem {
+	return wire.NewProblem(http.StatusRequestHeaderFieldsTooLarge, "", "the headers of this request are too large; accepted: "+accepted)
 }

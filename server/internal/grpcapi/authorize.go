@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/peers"
@@ -51,7 +51,7 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	}
 	if err := a.service.Check(&described); err != nil {
 		a.service.Refused(service.GRPC, service.Malformed)
-		return denied(httplimit.NewProblem(http.StatusBadRequest, "", err.Error()), http.Header{}), nil
+		return denied(wire.NewProblem(http.StatusBadRequest, "", err.Error()), http.Header{}), nil
 	}
 	request, ok := a.service.Route(&described)
 	if !ok {
@@ -119,7 +119,7 @@ func allowed(h http.Header) *auth.CheckResponse {
 	}
 }
 
-func denied(p httplimit.Problem, h http.Header) *auth.CheckResponse {
+func denied(p wire.Problem, h http.Header) *auth.CheckResponse {
 	headers := append(options(h), option("Content-Type", "application/problem+json"))
 	return &auth.CheckResponse{
 		Status: &rpc.Status{Code: int32(codes.ResourceExhausted)},

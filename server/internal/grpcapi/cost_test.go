@@ -16,7 +16,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/server/internal/costtest"
 	"github.com/headgate/headgate/server/internal/envoy"
 	"github.com/headgate/headgate/server/internal/service"
@@ -41,7 +41,7 @@ func manyRules(t testing.TB) *envoy.Service {
 	t.Helper()
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
-	rules := envoy.New(envoy.Options{DynamicMetadata: true}, decide.New(policy.Empty(), limiter).Do)
+	rules := envoy.New(envoy.Options{DynamicMetadata: true}, filelimit.New(policy.Empty(), limiter).Do)
 	if _, err := rules.Load([]envoy.File{{Name: "d.yaml", Data: []byte("domain: d\ndescriptors: [{key: a, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 1000000}}]")}}); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/server/internal/envoy"
 	"github.com/headgate/headgate/server/internal/peers"
 	"github.com/headgate/headgate/server/internal/users"
@@ -46,7 +46,7 @@ func guarded(t *testing.T, c Config, rights map[string]string) *grpc.ClientConn 
 	}
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
-	c.Service = envoy.New(envoy.Options{}, decide.New(policy.Empty(), limiter).Do)
+	c.Service = envoy.New(envoy.Options{}, filelimit.New(policy.Empty(), limiter).Do)
 	if _, err := c.Service.Load([]envoy.File{{Name: "d.yaml", Data: []byte(file)}}); err != nil {
 		t.Fatal(err)
 	}

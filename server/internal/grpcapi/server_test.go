@@ -27,6 +27,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/server/internal/envoy"
 	"github.com/headgate/headgate/server/internal/requestid"
 	"github.com/headgate/headgate/server/internal/service"
@@ -42,7 +43,7 @@ func served(t *testing.T, options envoy.Options, do envoy.Decide) (*Server, *grp
 	if do == nil {
 		limiter := headgate.New()
 		t.Cleanup(func() { _ = limiter.Close() })
-		do = decide.New(policy.Empty(), limiter).Do
+		do = filelimit.New(policy.Empty(), limiter).Do
 	}
 	rules := envoy.New(options, do)
 	if _, err := rules.Load([]envoy.File{{Name: "d.yaml", Data: []byte(file)}}); err != nil {
@@ -155,7 +156,7 @@ func TestRequestIDs(t *testing.T) {
 	var decided string
 	_, c := served(t, envoy.Options{}, func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 		decided = requestid.From(ctx)
-		decide.New(policy.Empty(), limiter).Do(ctx, requests, responses)
+		filelimit.New(policy.Empty(), limiter).Do(ctx, requests, responses)
 	})
 	long := strings.Repeat("x", requestid.MaxBytes+1)
 	for _, id := range []struct{ name, sent, want string }{
@@ -301,7 +302,7 @@ func TestMessageBound(t *testing.T) {
 func TestPaths(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
-	rules := envoy.New(envoy.Options{}, decide.New(policy.Empty(), limiter).Do)
+	rules := envoy.New(envoy.Options{}, filelimit.New(policy.Empty(), limiter).Do)
 	var readiness error
 	h := Paths(rules, func(context.Context) error { return readiness }, false, false, func(service.Refusal) {}, http.NotFoundHandler())
 	do := func(method, path, body string) string {

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/problem"
@@ -22,22 +22,22 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	denied, err := deniedStatus(r.URL.Query())
 	if err != nil {
 		a.refused(service.Undescribed)
-		httplimit.NewProblem(http.StatusBadRequest, "deny", err.Error()).Write(w)
+		wire.NewProblem(http.StatusBadRequest, "deny", err.Error()).Write(w)
 		return
 	}
-	peer := httplimit.Peer(r)
+	peer := wire.Peer(r)
 	if !a.service.Proxies().Trusts(peer) {
 		a.service.RefuseUntrusted(service.HTTP, peer.String())
 		status := http.StatusForbidden
 		if denied == status {
 			status = http.StatusInternalServerError // this proxy interprets 403 as a denial
 		}
-		httplimit.NewProblem(status, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
+		wire.NewProblem(status, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
 		return
 	}
 	if !a.service.HasRoutes() {
 		a.refused(service.NoRoutes)
-		httplimit.NewProblem(http.StatusInternalServerError, "", problem.NoRoutes).Write(w)
+		wire.NewProblem(http.StatusInternalServerError, "", problem.NoRoutes).Write(w)
 		return
 	}
 	described := route.Request{Method: r.Method, Host: r.Host, Header: r.Header, Peer: peer, Size: -1}
@@ -51,7 +51,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 			why = service.Undescribed
 		}
 		a.refused(why)
-		httplimit.NewProblem(http.StatusBadRequest, "", err.Error()).Write(w)
+		wire.NewProblem(http.StatusBadRequest, "", err.Error()).Write(w)
 		return
 	}
 	request, ok := a.service.Route(&described)

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy"
@@ -105,7 +104,7 @@ func retryMillis(allowed bool, after time.Duration) any {
 	switch {
 	case allowed:
 		return nil
-	case after == headgate.Never:
+	case after == engine.Never:
 		return null
 	default:
 		return format.Millis(after)
@@ -137,7 +136,7 @@ func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Re
 
 // failed is the JSON form of the answer to a batch's request that was invalid or could not be decided.
 type failed struct {
-	Error httplimit.Problem `json:"error"`
+	Error wire.Problem `json:"error"`
 }
 
 func writeBatch(w http.ResponseWriter, v *verb, c decodedBody, responses []decide.Response) {
@@ -176,7 +175,7 @@ func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 	user, guarded := users.From(r.Context())
 	if !guarded && !problem.KnownHost(r, a.hosts) {
 		a.refused(service.NoRight)
-		httplimit.NewProblem(http.StatusForbidden, "", problem.UnknownHost).Write(w)
+		wire.NewProblem(http.StatusForbidden, "", problem.UnknownHost).Write(w)
 		return
 	}
 	infos := make([]policyInfo, 0, len(set.Names()))

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/server/internal/problem"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -21,10 +21,10 @@ func refusalFor(err error) service.Refusal {
 }
 
 // problemOf returns the problem for a request's error.
-func problemOf(err error) httplimit.Problem {
+func problemOf(err error) wire.Problem {
 	if p, ok := problem.Of(err); ok {
 		return p
 	}
 	// The connection failed while the body was read.
-	return httplimit.NewProblem(http.StatusBadRequest, "", "body could not be read: "+err.Error())
+	return wire.NewProblem(http.StatusBadRequest, "", "body could not be read: "+err.Error())
 }

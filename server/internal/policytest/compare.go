@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
@@ -168,7 +167,7 @@ func units(d *engine.Standing, n int64) string {
 // spanAs formats a duration in whole milliseconds, rounded up like in the front ends. If expected is the same
 // duration, it returns expected.
 func spanAs(expected string, got time.Duration) string {
-	if got == headgate.Never {
+	if got == engine.Never {
 		return never
 	}
 	rounded := time.Duration(format.Millis(got)) * time.Millisecond

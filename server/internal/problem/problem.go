@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -28,16 +28,16 @@ var statuses = map[service.Code]int{
 
 // Of returns the problem for an error from the service, or for a body that is too large. ok is false for other
 // errors.
-func Of(err error) (p httplimit.Problem, ok bool) {
+func Of(err error) (p wire.Problem, ok bool) {
 	var decided *service.Error
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &decided):
-		return httplimit.NewProblem(statuses[decided.Code], decided.Field, strings.TrimPrefix(decided.Error(), "headgate: ")), true
+		return wire.NewProblem(statuses[decided.Code], decided.Field, strings.TrimPrefix(decided.Error(), "headgate: ")), true
 	case errors.As(err, &tooLarge):
-		return httplimit.NewProblem(http.StatusRequestEntityTooLarge, "", "body is larger than "+size(tooLarge.Limit)), true
+		return wire.NewProblem(http.StatusRequestEntityTooLarge, "", "body is larger than "+size(tooLarge.Limit)), true
 	default:
-		return httplimit.Problem{}, false
+		return wire.Problem{}, false
 	}
 }
 
@@ -51,7 +51,7 @@ func size(bytes int64) string {
 // OfRoute returns the answer to a routed request, and adds the rate-limit headers to h if the decision is known. If ok
 // is true, the request may pass. Otherwise the answer is p. Its status is the argument denied if a limit denied the
 // request, the error's status if the decision is not known, and otherwise noKey's status for a missing part of the key.
-func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (p httplimit.Problem, ok bool) {
+func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (p wire.Problem, ok bool) {
 	if r.Err != nil {
 		p, _ = Of(r.Err) // every error from the service has a problem
 		return p, false
@@ -63,7 +63,7 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	if lack := q.Route.NoKey; lack != nil {
 		return noKey(denied, lack), false
 	}
-	return httplimit.QuotaExceeded(denied, r.Full, r.Policy, q.CountedBy(r)), false
+	return wire.QuotaExceeded(denied, r.Full, r.Policy, q.CountedBy(r)), false
 }
 
 // NoRoutes is the detail of the error for a proxy that calls a server without routes. Admitting every request instead
@@ -72,7 +72,7 @@ const NoRoutes = "this server has no routes to decide by; accepted: --config wit
 
 // noKey returns the problem for a request that lacks a part of its route's key. Its status is the route's if denied
 // is 429, or if the route's status is 401 or 403. Otherwise it is denied, because nginx forwards only 401 and 403.
-func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
+func noKey(denied int, lack *wire.NoKeyError) wire.Problem {
 	p := lack.Problem()
 	if denied != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
 		p.Status, p.Title = denied, http.StatusText(denied)
@@ -96,7 +96,7 @@ func WithoutPages(handle http.HandlerFunc, refused func()) http.HandlerFunc {
 		if fromPage(r) {
 			refused()
 			Unread(w, r)
-			httplimit.NewProblem(http.StatusForbidden, "", "a web page sent this request; accepted: requests of programs, without Origin").Write(w)
+			wire.NewProblem(http.StatusForbidden, "", "a web page sent this request; accepted: requests of programs, without Origin").Write(w)
 			return
 		}
 		handle(w, r)
@@ -140,7 +140,7 @@ func KnownHost(r *http.Request, names []string) bool {
 func NotFound(refused func()) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		refused()
-		httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+engine.Cut(r.URL.Path)).Write(w)
+		wire.NewProblem(http.StatusNotFound, "", "no such path: "+engine.Cut(r.URL.Path)).Write(w)
 	}
 }
 
@@ -160,7 +160,7 @@ func Methods(handlers map[string]http.HandlerFunc, refused func()) http.HandlerF
 		}
 		refused()
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		httplimit.NewProblem(http.StatusMethodNotAllowed, "", "method must be "+strings.Join(methods, " or ")).Write(w)
+		wire.NewProblem(http.StatusMethodNotAllowed, "", "method must be "+strings.Join(methods, " or ")).Write(w)
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/resp"
 	"github.com/headgate/headgate/server/internal/resp/wire"
@@ -14,7 +14,7 @@ import (
 
 // anyBucket is the limit for commands whose arguments name CL.THROTTLE keys but no limit. Its rate and burst do not
 // matter, because they are not part of the counter's name.
-var anyBucket = rule.TokenBucket(rule.PerSecond(1))
+var anyBucket = engine.Build(algo.TokenBucket, []engine.Rate{engine.Per(1, time.Second)})
 
 // eachKey returns a parser that makes a request for each of the command's keys.
 func eachKey(kind engine.Kind) func([]decide.Request, [][]byte) ([]decide.Request, error) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/resp"
 	"github.com/headgate/headgate/server/internal/resp/wire"
@@ -122,7 +121,8 @@ func (n numbers) limit() (engine.Limit, error) {
 	if built := entry.Load(); built != nil && built.numbers == n {
 		return built.limit, nil
 	}
-	limit := rule.TokenBucket(rule.Per(n.count, time.Duration(n.period)*time.Second), rule.Burst(n.maxBurst+1))
+	limit := engine.Build(algo.TokenBucket, []engine.Rate{engine.Per(n.count, time.Duration(n.period)*time.Second)},
+		engine.Setting{Field: "burst", Units: n.maxBurst + 1})
 	if err := limit.Err(); err != nil {
 		return limit, errors.New("max_burst, count and period: " + strings.TrimPrefix(err.Error(), "headgate: "))
 	}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 )
@@ -65,9 +64,9 @@ func OfCharge(place int, err error) *Error {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether the error matches target. Every error matches [headgate.ErrInvalid], except those with code
+// Is reports whether the error matches target. Every error matches [engine.ErrInvalid], except those with code
 // Unavailable.
-func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && e.Code != Unavailable }
+func (e *Error) Is(target error) bool { return target == engine.ErrInvalid && e.Code != Unavailable }
 
 // classify returns a request's error with its code. For an unknown policy the text contains only the policy's name,
 // because the client may not be allowed to learn the names of the other policies.

@@ -20,7 +20,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -49,7 +48,7 @@ type Config struct {
 	// not hashed. Overrides use the unhashed key.
 	HashKeys *keyhash.File
 	// Cause returns the reason why decisions are made without the store, for the watcher. It returns nil if the store
-	// answers. If Cause is nil, the service reports every decision without the store as [headgate.ErrStoreUnavailable].
+	// answers. If Cause is nil, the service reports every decision without the store as [engine.ErrStoreUnavailable].
 	Cause func() error
 	// Watcher is notified when the store fails and when it answers again. It can be nil.
 	Watcher Watcher
@@ -294,7 +293,7 @@ func (s *Service) undoing(ctx context.Context) (context.Context, context.CancelF
 // trusted yet because it has lost data.
 func (s *Service) cause() error {
 	if s.config.Cause == nil {
-		return headgate.ErrStoreUnavailable
+		return engine.ErrStoreUnavailable
 	}
 	return s.config.Cause()
 }
@@ -302,7 +301,7 @@ func (s *Service) cause() error {
 // storeFailed reports whether an error comes from the store, and not from an invalid request, a client that closed
 // its connection, or a stopping server.
 func storeFailed(err error) bool {
-	return classify(err).Code == Unavailable && !errors.Is(err, context.Canceled) && !errors.Is(err, headgate.ErrClosed)
+	return classify(err).Code == Unavailable && !errors.Is(err, context.Canceled) && !errors.Is(err, engine.ErrClosed)
 }
 
 // fromStore reports whether a result comes from the store itself, and not from prefetched units or a limit without

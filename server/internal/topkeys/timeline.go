@@ -24,7 +24,7 @@ type Event struct {
 	// Failed is true if the decision is not known or the request was invalid.
 	Failed                 bool
 	Cost, Limit, Remaining int64
-	// RetryAfter is set if the request was denied. It is headgate.Never if the request can never pass.
+	// RetryAfter is set if the request was denied. It is engine.Never if the request can never pass.
 	RetryAfter time.Duration
 	// From is the name of the front end that received the request.
 	From string

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 const springPage = "../../../../docs/migrating-from-spring-cloud-gateway.md"
@@ -54,7 +54,7 @@ func fronts(t *testing.T, rate, burst, cost int64) []front {
 	byPolicy, policyClock := onClock(t)
 	users := byPolicy.Policy("users", headgate.TokenBucket{Rate: headgate.PerSecond(rate), Burst: burst})
 	style := httplimit.WithHeaders(httplimit.Spring)
-	routes := httplimit.By(decide.New(parse(t, policies), byRoutes), style)(http.NotFoundHandler())
+	routes := httplimit.By(filelimit.New(parse(t, policies), byRoutes), style)(http.NotFoundHandler())
 	direct := httplimit.New(users, httplimit.ByHeader("X-User"), style, httplimit.WithCost(func(*http.Request) int64 { return cost }))(http.NotFoundHandler())
 	serve := func(h http.Handler) func() *httptest.ResponseRecorder {
 		return func() *httptest.ResponseRecorder {
@@ -168,7 +168,7 @@ func TestSpringEmptyKey(t *testing.T) {
 	t.Parallel()
 	limiter, _ := onClock(t)
 	policies, routes := springFile(t)
-	byRoutes := httplimit.By(decide.New(parse(t, policies+routes), limiter))(http.NotFoundHandler())
+	byRoutes := httplimit.By(filelimit.New(parse(t, policies+routes), limiter))(http.NotFoundHandler())
 	users := limiter.Policy("users", headgate.TokenBucket{Rate: headgate.PerSecond(1)})
 	byPolicy := httplimit.New(users, httplimit.ByHeader("X-User"))(http.NotFoundHandler())
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -139,7 +139,7 @@ func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) (a Answer
 	}
 	s.rates.add(r)
 	if r.Outcome != nil && q.Status != 0 {
-		r.Outcome(httplimit.Outcome(q.Status, nil))
+		r.Outcome(wire.Outcome(q.Status, nil))
 	}
 	a = Answer{Route: request.Route.Index, Key: request.Key, Allowed: r.Allowed, Delay: r.Delay, Err: r.Err}
 	if r.Full {

@@ -7,16 +7,15 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/rule"
 )
 
 // rates are the rates to try, in ascending order.
 var rates = func() (all []engine.Rate) {
 	for _, n := range []int64{1, 2, 3, 5, 6, 10, 12, 15, 20, 30, 40} {
-		all = append(all, rule.PerMinute(n))
+		all = append(all, engine.Per(n, time.Minute))
 	}
 	for _, n := range []int64{1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 40, 50, 80, 100, 150, 200, 300, 400, 500, 800, 1000, 2000, 3000, 5000, 10_000, 20_000, 50_000, 100_000} {
-		all = append(all, rule.PerSecond(n))
+		all = append(all, engine.Per(n, time.Second))
 	}
 	return all
 }()
@@ -29,7 +28,7 @@ const maxRefill = 2 * time.Minute
 func (f *finder) bucket(keys []int) (limit engine.Limit) {
 	for _, rate := range rates {
 		burst := roundUp(headroom(f.neededBursts(keys, rate)))
-		if limit = rule.TokenBucket(rate, rule.Burst(burst)); limit.Err() == nil && refill(limit) <= maxRefill {
+		if limit = engine.Build(algo.TokenBucket, []engine.Rate{rate}, engine.Setting{Field: "burst", Units: burst}); limit.Err() == nil && refill(limit) <= maxRefill {
 			break
 		}
 	}

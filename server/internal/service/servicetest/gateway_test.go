@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/gateway"
 	"github.com/headgate/headgate/server/internal/service"
@@ -21,7 +21,7 @@ func TestGatewayAnswersTheSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	RunRoutes(t, func(t *testing.T, s *service.Service, _ *decide.Limiter) Ask {
+	RunRoutes(t, func(t *testing.T, s *service.Service, _ *filelimit.Limiter) Ask {
 		logger := slog.New(slog.DiscardHandler)
 		g := gateway.New(gateway.Config{Service: s, Upstream: to, StallTimeout: 10 * time.Second, UpstreamTimeout: 10 * time.Second, MaxWaiting: 100, Logger: logger})
 		server := httptest.NewUnstartedServer(nil)

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/server/internal/grpcapi"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -58,7 +58,7 @@ func described(r *http.Request) *auth.CheckRequest {
 
 // TestCheckAnswersTheSuite checks that Envoy's external authorization decides by routes like all others.
 func TestCheckAnswersTheSuite(t *testing.T) {
-	RunRoutes(t, func(t *testing.T, s *service.Service, _ *decide.Limiter) Ask {
+	RunRoutes(t, func(t *testing.T, s *service.Service, _ *filelimit.Limiter) Ask {
 		client := envoy(t, s)
 		return func(t *testing.T, r *http.Request) (int, http.Header) {
 			answer, err := client.Check(t.Context(), described(r))

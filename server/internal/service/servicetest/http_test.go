@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/server/internal/httpapi"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -202,7 +202,7 @@ func httpCode(t *testing.T, w *httptest.ResponseRecorder) service.Code {
 
 // TestAuthorizeAnswersTheSuite checks that a proxy's requests are decided by routes like all others.
 func TestAuthorizeAnswersTheSuite(t *testing.T) {
-	RunRoutes(t, func(_ *testing.T, s *service.Service, _ *decide.Limiter) Ask {
+	RunRoutes(t, func(_ *testing.T, s *service.Service, _ *filelimit.Limiter) Ask {
 		handler := httpapi.New(s)
 		return func(_ *testing.T, r *http.Request) (int, http.Header) {
 			r.Header.Set("X-Forwarded-Uri", r.URL.RequestURI())

@@ -17,12 +17,13 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
 // library is a front end for the suite that calls a Go program's limiter directly.
-type library struct{ limiter *decide.Limiter }
+type library struct{ limiter *filelimit.Limiter }
 
 func (l library) Do(t *testing.T, r Request) Answer {
 	t.Helper()
@@ -49,12 +50,12 @@ func (l library) Do(t *testing.T, r Request) Answer {
 
 // TestLibraryAnswersTheSuite checks that a Go program with a policies file decides like a server with the same file.
 func TestLibraryAnswersTheSuite(t *testing.T) {
-	RunLibrary(t, func(_ *testing.T, l *decide.Limiter) Front { return library{l} })
+	RunLibrary(t, func(_ *testing.T, l *filelimit.Limiter) Front { return library{l} })
 }
 
 // TestMiddlewareAnswersTheSuite checks that a Go program's middleware decides by routes like a server.
 func TestMiddlewareAnswersTheSuite(t *testing.T) {
-	RunRoutes(t, func(_ *testing.T, _ *service.Service, l *decide.Limiter) Ask {
+	RunRoutes(t, func(_ *testing.T, _ *service.Service, l *filelimit.Limiter) Ask {
 		handler := httplimit.By(l)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		return func(_ *testing.T, r *http.Request) (int, http.Header) {
 			w := httptest.NewRecorder()
@@ -85,7 +86,7 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	}))
 	defer limiter.Close()
 	server := direct{service.New(service.Config{Limiter: limiter.Core(), Policies: config.Policies, HashKeys: secrets, AllowWrites: true})}
-	program := decide.New(config, limiter, decide.WithHashKeys(secrets))
+	program := filelimit.New(config, limiter, filelimit.WithHashKeys(secrets))
 	take := Request{Kind: engine.OpAllow, Policy: "reply", Key: "ann", Cost: 1}
 	web := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	web.Header.Set("X-User", "ann")

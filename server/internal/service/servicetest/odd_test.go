@@ -8,7 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -44,7 +44,7 @@ var odd = []struct {
 }
 
 // runOdd checks that a front end refuses each odd request.
-func runOdd(t *testing.T, open func(t *testing.T, s *service.Service, l *decide.Limiter) Ask) {
+func runOdd(t *testing.T, open func(t *testing.T, s *service.Service, l *filelimit.Limiter) Ask) {
 	config, err := policy.Parse("servicetest.yaml", []byte(oddRoutes))
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func runOdd(t *testing.T, open func(t *testing.T, s *service.Service, l *decide.
 	t.Cleanup(func() { _ = limiter.Close() })
 	s := service.New(service.Config{Limiter: limiter.Core()})
 	s.SetPolicies(config.Policies, config.Routes)
-	ask := open(t, s, decide.New(config, limiter))
+	ask := open(t, s, filelimit.New(config, limiter))
 	for _, c := range odd {
 		r := httptest.NewRequest(http.MethodGet, c.target, http.NoBody)
 		r.RemoteAddr = "127.0.0.1:1000" // a trusted proxy

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -23,7 +23,7 @@ type Ask func(t *testing.T, r *http.Request) (status int, h http.Header)
 // X-Cost is the cost. It omits peeks, and skips cases that need anything other than takes from a policy. The argument
 // open gets a service and a Go program's limiter, and uses one of them. Only the fields that the headers contain are
 // compared. It also checks that odd requests, by which a client could leave a limit, are refused.
-func RunRoutes(t *testing.T, open func(t *testing.T, s *service.Service, l *decide.Limiter) Ask) {
+func RunRoutes(t *testing.T, open func(t *testing.T, s *service.Service, l *filelimit.Limiter) Ask) {
 	t.Helper()
 	count := 0
 	for _, c := range cases {
@@ -41,7 +41,7 @@ func RunRoutes(t *testing.T, open func(t *testing.T, s *service.Service, l *deci
 			}
 			s := service.New(service.Config{Limiter: g.limiter.Core(), Failure: g.failure})
 			s.SetPolicies(config.Policies, config.Routes)
-			ask := open(t, s, decide.New(config, g.limiter, decide.WithFailure(g.failure)))
+			ask := open(t, s, filelimit.New(config, g.limiter, filelimit.WithFailure(g.failure)))
 			for i, s := range steps {
 				clock.Advance(s.after)
 				if got, want := ofHeaders(ask(t, s.request.http())), s.want.inHeaders(); got != want {

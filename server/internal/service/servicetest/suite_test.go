@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -135,10 +136,10 @@ func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 
 // RunLibrary runs the cases on a limiter from package decide, without a service. It skips the cases about rights,
 // which do not exist in a Go program.
-func RunLibrary(t *testing.T, open func(t *testing.T, l *decide.Limiter) Front) {
+func RunLibrary(t *testing.T, open func(t *testing.T, l *filelimit.Limiter) Front) {
 	t.Helper()
 	run(t, func(c *testCase) bool { return !c.readOnly }, func(t *testing.T, g *ground) Front {
-		return open(t, decide.New(g.config, g.limiter, decide.WithFailure(g.failure)))
+		return open(t, filelimit.New(g.config, g.limiter, filelimit.WithFailure(g.failure)))
 	})
 }
 

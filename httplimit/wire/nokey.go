@@ -1,8 +1,8 @@
-package httplimit
+package wire
 
 import "errors"
 
-// ErrNoKey is the error for a request that lacks its key. [WithError] receives it, and [Middleware.Decide] returns it.
+// ErrNoKey is the error for a request that lacks its key.
 var ErrNoKey = errors.New("httplimit: " + noKey + ", such as a header")
 
 const noKey = "the request lacks a part of its key"

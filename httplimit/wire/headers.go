@@ -1,4 +1,4 @@
-package httplimit
+package wire
 
 import (
 	"net/http"
@@ -7,7 +7,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 )
@@ -37,7 +36,7 @@ type HeaderLimit struct {
 	// Unit names the unit, such as "tokens". It can be empty.
 	Unit string
 	// Rate is the rate of the limit as written.
-	Rate headgate.Rate
+	Rate engine.Rate
 	// Capacity is the number of units that can pass at once, such as a bucket's burst. Remaining never exceeds it.
 	Capacity, Remaining int64
 	// Until is the time until a retry can pass. If a retry can pass now or can never pass, it is the time until all
@@ -47,42 +46,10 @@ type HeaderLimit struct {
 	Cost int64
 }
 
-// limitOf returns the limit of a decision that has only one.
-func limitOf(d *headgate.Decision, cost int64) HeaderLimit {
-	name, b := d.Binding.Policy, &d.Binding
-	if name == "" {
-		name = b.Name
-	}
-	return HeaderLimit{
-		Name: name, Rate: b.Rate, Capacity: d.Limit, Remaining: d.Remaining, Until: Until(d.RetryAfter, d.ResetAfter-b.Earlier), Cost: cost,
-	}
-}
-
-// limitsOf returns the limits of a decision with several, the binding limit first. It omits limits that allow
-// everything.
-func limitsOf(d *headgate.Decision, cost func(limit int) int64) []HeaderLimit {
-	limits := make([]HeaderLimit, 0, len(d.Limits))
-	add := func(i int) {
-		if s := &d.Limits[i]; !s.Unlimited {
-			limits = append(limits, HeaderLimit{
-				Name: LimitName(s.Policy, s.Name), Rate: s.Rate, Capacity: s.Limit, Remaining: s.Remaining,
-				Until: Until(s.RetryAfter, s.ResetAfter-s.Earlier), Cost: cost(i),
-			})
-		}
-	}
-	add(d.Binding.Index)
-	for i := range d.Limits {
-		if i != d.Binding.Index {
-			add(i)
-		}
-	}
-	return limits
-}
-
 // Until returns the time until a retry can pass. If a retry can pass now or can never pass, it returns the time until
 // all units are available again.
 func Until(retry, reset time.Duration) time.Duration {
-	if retry > 0 && retry != headgate.Never {
+	if retry > 0 && retry != engine.Never {
 		return retry
 	}
 	return max(0, reset)
@@ -104,7 +71,7 @@ func LimitName(policy, limit string) string {
 // SoonestRelease returns the Retry-After of a denial by a concurrency limit: at most a second. The decision's wait is the
 // time until the oldest permit expires, which is long after most holders have released theirs.
 func SoonestRelease(wait time.Duration) time.Duration {
-	if wait == headgate.Never {
+	if wait == engine.Never {
 		return wait
 	}
 	return min(wait, time.Second)
@@ -114,7 +81,7 @@ func SoonestRelease(wait time.Duration) time.Duration {
 // pass, Retry-After in whole seconds, at least 1.
 func RetryAfter(h http.Header, wait time.Duration) {
 	h.Set("Cache-Control", "no-store")
-	if wait != headgate.Never {
+	if wait != engine.Never {
 		h.Set("Retry-After", strconv.FormatInt(max(1, format.Ceil(wait, time.Second)), 10))
 	}
 }

@@ -1,4 +1,4 @@
-package httplimit
+package wire
 
 import (
 	"net"
@@ -20,8 +20,7 @@ type Proxies struct {
 	RealIP bool
 }
 
-// Loopback trusts proxies on the same machine. It is the default in policies files and servers. [ByIP] trusts no proxy
-// unless it is told to: pass Loopback to [ByClient].
+// Loopback trusts proxies on the same machine. It is the default in policies files and servers.
 var Loopback = Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 
 // Trusts reports whether an address belongs to a trusted proxy.

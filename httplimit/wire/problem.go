@@ -1,4 +1,4 @@
-package httplimit
+package wire
 
 import (
 	"encoding/json"
@@ -63,11 +63,7 @@ func (e *NoKeyError) Problem() Problem {
 	if e != nil && e.Status != 0 {
 		status = e.Status
 	}
-	return lacksKey(status, e.Detail())
-}
-
-func lacksKey(status int, detail string) Problem {
-	p := NewProblem(status, "", detail)
+	p := NewProblem(status, "", e.Detail())
 	p.Code = errcode.NoKey
 	return p
 }

@@ -1,4 +1,4 @@
-package decide_test
+package filelimit_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // The file's routes define a request's key, cost and policies.
@@ -20,7 +20,7 @@ func ExampleLimiter_AllowRequest() {
 		fmt.Println(err)
 		return
 	}
-	limiter := decide.New(config, headgate.New())
+	limiter := filelimit.New(config, headgate.New())
 
 	for _, user := range []string{"7", "7", "8", ""} {
 		r := httptest.NewRequest(http.MethodPost, "/v1/users/42/replies", nil)
@@ -57,7 +57,7 @@ func ExampleLimiter_Replace() {
 	}
 	limiter := headgate.New()
 	defer limiter.Close()
-	policies := decide.New(config, limiter)
+	policies := filelimit.New(config, limiter)
 	show := func() {
 		d, err := policies.Allow(context.Background(), "free", "ann")
 		fmt.Println(d.Allowed, d.Remaining, err)
@@ -67,7 +67,7 @@ func ExampleLimiter_Replace() {
 	reload := func() { // call it from a ticker, or on a signal
 		next, err := policy.Reader{}.Reload(path, config)
 		if err != nil {
-			fmt.Println("the last valid file stays active") // err contains every error in the new file
+			fmt.Println("the last valid file stays active") // err contains the errors in the new file
 			return
 		}
 		config = next

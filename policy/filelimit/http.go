@@ -1,14 +1,14 @@
-package decide
+package filelimit
 
 import (
 	"cmp"
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/httplimit/wire"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -33,16 +33,6 @@ func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer
 	return l.ofHTTP(r, settles, true)
 }
 
-// CountedBy describes the key of the binding limit, such as "header X-API-Key". It is "" for requests that match no
-// route, and for routes with one charge.
-func (r *Request) CountedBy(answer *Response) string {
-	c := answer.Bound()
-	if r.Route == nil || c == nil || !r.listed() {
-		return ""
-	}
-	return strings.Join(policy.SummarizeCharge(&r.Route.Route.Charges[c.FirstItem()]).Key, ", ")
-}
-
 func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (a httplimit.Answer, err error) {
 	if !l.made() {
 		return a, errNotMade
@@ -50,7 +40,7 @@ func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (a httplimit.A
 	table := l.config.Load().Routes
 	request, err := route.FromHTTP(r)
 	if err == nil {
-		request.AnyCase = httplimit.IsAnyCase(r)
+		request.AnyCase = wire.IsAnyCase(r)
 		err = cmp.Or(table.CheckRead(&request), route.CheckEmptySegments(request.Path))
 	}
 	if err != nil {
@@ -68,11 +58,11 @@ func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (a httplimit.A
 }
 
 func (l *Limiter) matched(ctx context.Context, m *route.Match, settled, undoable bool) (a httplimit.Answer, err error) {
-	request := Routed(m)
+	request := decide.Routed(m)
 	request.Settled, request.Undoable = settled, undoable
-	l.do(ctx, &request, func(response *Response) {
+	l.do(ctx, &request, func(response *decide.Response) {
 		err = response.Err
-		a = httplimit.Answer{Decision: response.Decision(), Cost: response.Cost, Style: response.Style(), Outcome: response.Outcome}
+		a = httplimit.Answer{Decision: Decision(response), Cost: response.Cost, Style: response.Style(), Outcome: response.Outcome}
 		if response.Count() > 1 || response.Unit != "" {
 			a.Limits = response.HeaderLimits()
 		}
