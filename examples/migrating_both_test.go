@@ -17,6 +17,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/filelimit"
 )
 
 // askBoth wraps the function in docs/changing-over.md. It prints the answers to six requests: three while Headgate
