@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/core"
@@ -133,8 +134,12 @@ func (b *Batch) toSettle(at *plan, deciding *engine.Answer) *core.Charged {
 		}
 	}
 	ops := slices.Clone(b.Ops[at.op:to])
-	for i := range ops {
-		ops[i] = ops[i].Clone() // the batch and its keys reuse their memory
+	for i := range ops { // the batch and its keys reuse their memory; a namespace is a policy's
+		op := &ops[i]
+		op.Key, op.Charges = strings.Clone(op.Key), slices.Clone(op.Charges)
+		for j := range op.Charges {
+			op.Charges[j].Key = strings.Clone(op.Charges[j].Key)
+		}
 	}
 	return b.rules.Limiter.ChargedBy(ops, b.Results[at.op:to])
 }

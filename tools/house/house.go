@@ -38,21 +38,22 @@ var floors = [][]room{
 		{"envoy", "rules of envoyproxy/ratelimit", []string{"server/internal/envoy"}},
 		{"changes", "policies in force, TLS files", []string{"server/internal/policies", "server/internal/tlsfiles/*"}},
 		{"replay", "access logs → answers, limits, reports", []string{"server/internal/replay/*"}},
+		{"adapters", "a policies file; gin, echo, fiber, connect, gRPC", []string{"policy/filelimit", "adapter/gin/*", "adapter/echo/*", "adapter/fiber/*", "adapter/connect/*", "adapter/grpc/*"}},
 	},
 	{
-		{"decide", "requests → operations → answers", []string{"policy/decide", "policy/filelimit"}},
-		{"adapters", "gin, echo, fiber, connect, gRPC", []string{"adapter/gin/*", "adapter/echo/*", "adapter/fiber/*", "adapter/connect/*", "adapter/grpc/*"}},
+		{"decide", "requests → operations → answers", []string{"policy/decide"}},
 		{"page", "the operators' page, its calls and events", []string{"server/internal/page", "server/internal/feed", "server/internal/adminapi"}},
 	},
 	{
 		{"policy", "files → limits, routes", []string{"policy", "policy/route", "policy/keyhash", "policy/internal/*"}},
 		{"open", "a store by its URL", []string{"open"}},
+		{"httplimit", "middleware for programs", []string{"httplimit", "httpclient", "adapter/rpc"}},
 	},
 	{
-		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httplimit/wire", "httpclient", "adapter/rpc"}},
+		{"wire", "headers, problems, clients", []string{"httplimit/wire"}},
 		{"stack", "the layers in their order", []string{"layer/stack"}},
-		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "adapter/outcomes"}},
-		{"cases", "that every store passes, and for users' tests", []string{"storetest/*", "headgatetest"}},
+		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel"}},
+		{"cases", "that every store passes, and for users' tests", []string{"storetest", "headgatetest"}},
 		{"snapshot", "memory in a file", []string{"server/internal/snapshot"}},
 	},
 	{
@@ -60,6 +61,7 @@ var floors = [][]room{
 		{"layers", "batch, leases, shares", []string{"layer/batch", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
 		{"clients", "of Redis", []string{"adapter/rueidis", "adapter/goredis"}},
 		{"load", "calls in flight by latency", []string{"adaptive"}},
+		{"vectors", "recorded requests with exact answers", []string{"storetest/vectors"}},
 	},
 	{
 		{"core", "the one limiter: ask, wait, hold, settle", []string{"core"}},
@@ -70,7 +72,7 @@ var floors = [][]room{
 		{"membership", "the processes on a store, lost data", []string{"layer/membership"}},
 	},
 	{
-		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "policy/jsontext", "policy/files", "server/internal/users", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/metric", "server/internal/costtest"}},
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "adapter/outcomes", "policy/yamlfile", "policy/jsontext", "policy/files", "server/internal/users", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/metric", "server/internal/costtest"}},
 	},
 	{
 		{"engine", "the contract: Op, Answer, Store, Limit", []string{"engine"}},
