@@ -72,7 +72,7 @@ func (h *happened) untilJump(l *limit, from, end time.Duration) time.Duration {
 // time that spent units count. They stay justified for twice that time afterwards.
 func (h *happened) waits(l *limit, at time.Duration) bool {
 	for _, s := range h.steps {
-		lasts := time.Duration(late)
+		lasts := late
 		if s.by < 0 {
 			lasts += min(-s.by, 2*l.span()) + 2*l.span()
 		}
