@@ -49,7 +49,6 @@ func TestClientCommands(t *testing.T) {
 		{array("CLIENT", "SETINFO", "LIB-VER", "1\n2"), "-ERR lib-ver cannot contain spaces, newlines or special characters."},
 		{"CLIENT SETINFO NOSUCH x", "-ERR Unrecognized option 'NOSUCH'"},
 		{"CLIENT INFO", "-ERR unknown subcommand 'INFO'"},
-		{"COMMAND DOCS", "-ERR wrong number of arguments for 'command' command"},
 		{"CLIENT SETNAME", "-ERR wrong number of arguments for 'client|setname' command"},
 		{"CLIENT", "-ERR wrong number of arguments for 'client' command"},
 		{"CLIENT TRACKING on", "-ERR unknown subcommand 'TRACKING'"},

@@ -2,6 +2,7 @@ package resp_test
 
 import (
 	"bufio"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,6 +18,19 @@ func TestCommand(t *testing.T) {
 	)
 	inBubble(t, resp.Config{Decisions: (&fakeDecider{}).decisions(), Decide: (&fakeDecider{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
+		for command, want := range map[string]string{
+			"COMMAND COUNT":                "^:14$",
+			"COMMAND COUNT 1":              "^-ERR wrong number of arguments for 'command.count' command$",
+			"COMMAND INFO ASK nosuch exec": "^" + regexp.QuoteMeta("*3\r\n"+ask+"$-1\r\n"+strings.TrimSuffix(exec, "\r\n")) + "$",
+			"COMMAND INFO":                 "^" + regexp.QuoteMeta("*14\r\n"+ask),
+			"COMMAND DOCS ask nosuch":      "^" + regexp.QuoteMeta("*2\r\n$3\r\nask\r\n*2\r\n$7\r\nsummary\r\n"),
+			"COMMAND DOCS":                 "^[*]28\r\n",
+			"COMMAND KEYS":                 "^-ERR unknown subcommand 'KEYS'$",
+		} {
+			if got := strings.TrimSuffix(exchange(t, client, command+"\r\n"), "\r\n"); !regexp.MustCompile(want).MatchString(got) {
+				t.Errorf("%s: %q, want %q", command, got, want)
+			}
+		}
 		all := exchange(t, client, "COMMAND\r\n")
 		if !strings.Contains(all, ask) || !strings.Contains(all, exec) {
 			t.Errorf("%q", all)
@@ -42,6 +56,8 @@ func TestRESP3Types(t *testing.T) {
 		exchange(t, client, "HELLO 3\r\n")
 		for _, c := range [][2]string{
 			{"COMMAND", "*14\r\n*10\r\n$3\r\nask\r\n:-2\r\n~1\r\n+fast\r\n"},
+			{"COMMAND INFO nosuch", "*1\r\n_\r\n"},
+			{"COMMAND DOCS ask", "%1\r\n$3\r\nask\r\n%1\r\n$7\r\nsummary\r\n"},
 			{"CLIENT GETNAME", "_\r\n"},
 			{"INFO cluster", "=192\r\ntxt:# Server\r\n"},
 		} {

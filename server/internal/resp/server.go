@@ -2,7 +2,9 @@ package resp
 
 import (
 	"context"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,8 +23,9 @@ type Server struct {
 	cfg      Config
 	commands table
 
-	described [wire.RESP3 + 1][]byte // the replies to COMMAND, by protocol version
-	info      string                 // the reply to INFO
+	names     []string                     // of the commands, sorted
+	described [wire.RESP3 + 1]descriptions // by protocol version
+	info      string                       // the reply to INFO
 
 	// baseCtx is the context for Decide. It ends if Shutdown times out.
 	baseCtx context.Context
@@ -51,12 +54,14 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	commands := newTable(cfg.Decisions)
+	names := slices.Sorted(maps.Keys(commands))
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{
 		cfg:       cfg,
 		httpLines: lograte.Limit{Lines: 1, Per: time.Second},
 		commands:  commands,
-		described: [...][]byte{wire.RESP2: commands.describe(wire.RESP2), wire.RESP3: commands.describe(wire.RESP3)},
+		names:     names,
+		described: [...]descriptions{wire.RESP2: commands.describe(names, wire.RESP2), wire.RESP3: commands.describe(names, wire.RESP3)},
 		info:      infoText(cfg.Version),
 		baseCtx:   ctx,
 		abort:     cancel,
