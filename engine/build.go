@@ -98,6 +98,11 @@ func (d *draft) of(field string) Setting {
 	return Setting{}
 }
 
+// Bucket builds a token bucket, of which most programs and commands need no more than rate and burst.
+func Bucket(rate Rate, settings ...Setting) Limit {
+	return Build(algo.TokenBucket, []Rate{rate}, settings...)
+}
+
 // builders contains, for each algorithm, the function that checks a limit's settings and fills in its numbers.
 var builders = [...]func(*draft, *spec) error{
 	algo.TokenBucket:     (*draft).tokenBucket,

@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 const (
@@ -43,7 +42,7 @@ func (c *storeClock) now() time.Time {
 func (c *storeClock) measure() {
 	ctx, cancel := context.WithTimeout(context.Background(), clockTimeout)
 	defer cancel()
-	op := engine.Single(engine.OpPeek, "clock", engine.Build(algo.TokenBucket, []engine.Rate{engine.Per(1, time.Second)}), 1)
+	op := engine.Single(engine.OpPeek, "clock", engine.Bucket(engine.Per(1, time.Second)), 1)
 	op.Space = "ready"
 	results := [1]engine.Answer{}
 	c.limiter.Do(ctx, []engine.Op{op}, results[:])

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/server/internal/respclient"
 )
 
@@ -38,7 +37,7 @@ func throttle(c *Config) ([]string, error) {
 	}
 	rates := c.Limit.Rates()
 	n := c.Limit.Numbers()
-	same := engine.Build(algo.TokenBucket, []engine.Rate{c.Limit.Rate(0)},
+	same := engine.Bucket(c.Limit.Rate(0),
 		engine.Setting{Field: "burst", Units: n.Burst}, engine.Setting{Field: "name", Word: c.Limit.Name()})
 	if same != c.Limit || rates[0].Period%time.Second != 0 {
 		return nil, &engine.InputError{Field: "limit", Value: c.Limit.String(), Accepted: "on RESP a token bucket without debt, its period whole seconds; others by --policy"}

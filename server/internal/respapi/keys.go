@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/resp"
@@ -14,7 +13,7 @@ import (
 
 // anyBucket is the limit for commands whose arguments name CL.THROTTLE keys but no limit. Its rate and burst do not
 // matter, because they are not part of the counter's name.
-var anyBucket = engine.Build(algo.TokenBucket, []engine.Rate{engine.Per(1, time.Second)})
+var anyBucket = engine.Bucket(engine.Per(1, time.Second))
 
 // eachKey returns a parser that makes a request for each of the command's keys.
 func eachKey(kind engine.Kind) func([]decide.Request, [][]byte) ([]decide.Request, error) {

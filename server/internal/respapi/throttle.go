@@ -121,7 +121,7 @@ func (n numbers) limit() (engine.Limit, error) {
 	if built := entry.Load(); built != nil && built.numbers == n {
 		return built.limit, nil
 	}
-	limit := engine.Build(algo.TokenBucket, []engine.Rate{engine.Per(n.count, time.Duration(n.period)*time.Second)},
+	limit := engine.Bucket(engine.Per(n.count, time.Duration(n.period)*time.Second),
 		engine.Setting{Field: "burst", Units: n.maxBurst + 1})
 	if err := limit.Err(); err != nil {
 		return limit, errors.New("max_burst, count and period: " + strings.TrimPrefix(err.Error(), "headgate: "))

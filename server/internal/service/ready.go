@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -24,7 +23,7 @@ var errDraining = errors.New("the server is draining: it stops soon")
 // checkOp looks up a key that no request writes.
 var checkOp = engine.Op{
 	Kind: engine.OpExpiry, Space: "ready", Key: "ready",
-	Charges: []engine.Charge{{Limit: engine.Build(algo.TokenBucket, []engine.Rate{engine.Per(1, time.Second)})}},
+	Charges: []engine.Charge{{Limit: engine.Bucket(engine.Per(1, time.Second))}},
 }
 
 // Ready returns nil if new requests should be sent to this server. Otherwise it returns an [*Error] with code

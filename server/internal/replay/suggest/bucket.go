@@ -28,7 +28,7 @@ const maxRefill = 2 * time.Minute
 func (f *finder) bucket(keys []int) (limit engine.Limit) {
 	for _, rate := range rates {
 		burst := roundUp(headroom(f.neededBursts(keys, rate)))
-		if limit = engine.Build(algo.TokenBucket, []engine.Rate{rate}, engine.Setting{Field: "burst", Units: burst}); limit.Err() == nil && refill(limit) <= maxRefill {
+		if limit = engine.Bucket(rate, engine.Setting{Field: "burst", Units: burst}); limit.Err() == nil && refill(limit) <= maxRefill {
 			break
 		}
 	}
