@@ -2,14 +2,13 @@ package memstore
 
 import (
 	"context"
-	"unsafe"
 
 	"github.com/headgate/headgate/engine"
 )
 
-// With many keys, a decision spends most of its time waiting for cache lines: first the key's own, then the shard's, then
-// a mark's, then a slot's. The later fetches cannot start before the lock is held. A call with many operations therefore
-// starts to fetch the lines of all keys first, and then decides.
+// With many keys, a decision spends most of its time waiting for cache lines: first the shard's, then a mark's, then
+// a slot's. The later fetches cannot start before the lock is held. A call with many operations therefore starts to
+// fetch the lines of all keys first, and then decides.
 
 // aheadOps is the number of operations that are looked up before the first of them is decided. It is large enough for
 // many lines to be fetched in parallel, and small enough for them to stay in the cache.
@@ -18,11 +17,9 @@ const aheadOps = 32
 // doMany decides operations in order, and looks up the states of the next operations in advance.
 func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	var found [aheadOps]prepared
-	prefetchKeys(ops[:min(len(ops), aheadOps)])
 	for len(ops) > 0 {
 		n := min(len(ops), aheadOps)
 		s.lookAhead(ops[:n], results, &found)
-		prefetchKeys(ops[n:min(len(ops), n+aheadOps)])
 		now := s.clock.micros()
 		for i := range n {
 			r := &results[i]
@@ -34,13 +31,6 @@ func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.An
 			}
 		}
 		ops, results = ops[n:], results[n:]
-	}
-}
-
-// prefetchKeys starts to fetch the keys' bytes, while the keys before them are decided.
-func prefetchKeys(ops []engine.Op) {
-	for i := range ops {
-		prefetchRead(unsafe.Pointer(unsafe.StringData(ops[i].Key)))
 	}
 }
 

@@ -12,8 +12,3 @@ func prefetchWrite(line unsafe.Pointer)
 //
 //go:noescape
 func prefetchSlot(mark, slot unsafe.Pointer)
-
-// prefetchRead starts to fetch a cache line for reading.
-//
-//go:noescape
-func prefetchRead(line unsafe.Pointer)

@@ -13,9 +13,3 @@ TEXT ·prefetchSlot(SB), NOSPLIT, $0-16
 	MOVQ slot+8(FP), AX
 	BYTE $0x0F; BYTE $0x0D; BYTE $0x08 // PREFETCHW (AX)
 	RET
-
-// func prefetchRead(line unsafe.Pointer)
-TEXT ·prefetchRead(SB), NOSPLIT, $0-8
-	MOVQ line+0(FP), AX
-	PREFETCHT0 (AX)
-	RET

@@ -7,5 +7,4 @@ import "unsafe"
 // Other architectures do not prefetch. Their decisions are the same, but slightly slower.
 
 func prefetchWrite(unsafe.Pointer)     {}
-func prefetchRead(unsafe.Pointer)      {}
 func prefetchSlot(_, _ unsafe.Pointer) {}
