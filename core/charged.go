@@ -79,11 +79,7 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 // while an unanswered settlement is repeated, which is up to [engine.SettleWithin] from now.
 func (r *Reservation) settlement(final int64) engine.Op {
 	op, own := r.held.Settle(final), *r.held
-	slot := int64(0) // r.slot, on the store's clock
-	for i := range own.Limits {
-		slot = max(slot, own.Limits[i].Slot)
-	}
-	own.Ends = min(own.Ends, slot+(time.Since(r.slot)+engine.SettleWithin).Microseconds())
+	own.Ends = min(own.Ends, slotOf(r.held)+(time.Since(r.slot)+engine.SettleWithin).Microseconds())
 	op.Reservation = &own
 	return op
 }

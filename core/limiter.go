@@ -32,7 +32,7 @@ type Limiter struct {
 	turns    turns         // calls that reserve units for waiting callers
 	slots    slots         // callers with a reserved slot
 	outcomes outcomes      // reported, but not yet sent to the store
-	late     chan struct{} // one element for each release of releaseLate
+	lates    lates         // permits whose acquire got no answer
 	watch    sync.Once     // starts watching the terms of reservations
 	watching sync.WaitGroup
 }
@@ -65,7 +65,7 @@ type Config struct {
 
 // New returns a limiter.
 func New(c Config) *Limiter {
-	l := &Limiter{store: c.Store, space: c.Space, observer: c.Observer, invalid: c.Invalid, done: make(chan struct{}), late: make(chan struct{}, mostLate)}
+	l := &Limiter{store: c.Store, space: c.Space, observer: c.Observer, invalid: c.Invalid, done: make(chan struct{})}
 	if l.lines.most = c.MaxWaiting; l.lines.most < 1 {
 		l.lines.most = DefaultMaxWaiting
 	}
@@ -100,6 +100,7 @@ func (l *Limiter) Close() error {
 	}
 	close(l.done)
 	l.outcomes.close()
+	l.lates.close()
 	l.watching.Wait()
 	if !l.owned {
 		return nil

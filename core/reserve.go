@@ -64,11 +64,15 @@ func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	if err != nil {
 		return nil, err
 	}
-	slot := int64(0)
+	return &Reservation{limiter: l, held: held, slot: time.UnixMicro(slotOf(held))}, nil
+}
+
+// slotOf returns when the caller may use the units, on the store's clock.
+func slotOf(held *engine.Reservation) (slot int64) {
 	for i := range held.Limits {
 		slot = max(slot, held.Limits[i].Slot)
 	}
-	return &Reservation{limiter: l, held: held, slot: time.UnixMicro(slot)}, nil
+	return slot
 }
 
 // Reserved returns the reservation of an operation that can be settled. It is nil if nothing was charged because of an

@@ -1,7 +1,7 @@
 package policy
 
-// file is the policies file as written. descriptions_test.go describes its fields for the JSON Schema. Fields of type any are reserved for
-// future features, and a file that sets one is rejected. A configuration is built only from these fields.
+// file is the policies file as written. descriptions_test.go describes its fields for the JSON Schema. Fields of type any
+// are reserved for future features, and a file that sets one is rejected. A configuration is built only from these fields.
 type file struct {
 	Policies       map[string]*policyFields `yaml:"policies"`
 	Overrides      []overrideFields         `yaml:"overrides"`

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// set builds the policies and reports the first error of each limit. It begins with the settings of every policy, so that limits can
-// refer to later policies. The limits and then the overrides follow.
+// set builds the policies and reports the first error of each limit. It begins with the settings of every policy, so that
+// limits can refer to later policies. The limits and then the overrides follow.
 func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	b := &builder{
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)},

@@ -81,7 +81,9 @@ func (s *Store) agree(ctx context.Context) error {
 	if err == nil && marker != s.ownMarker() {
 		return s.markerError(marker)
 	}
-	s.marker.right.Store(err == nil)
+	if err == nil {
+		s.marker.right.Store(true)
+	}
 	return err
 }
 

@@ -1,4 +1,5 @@
-// Package stack wraps a store with layers. From the outside in, they are fallback, prefetch and group commit. Each layer is optional, and its package documents its guarantees.
+// Package stack wraps a store with layers. From the outside in, they are fallback, prefetch and group commit. Each layer
+// is optional, and its package documents its guarantees.
 //
 //	store, err := stack.New(redis, redis, stack.Config{})
 package stack
@@ -28,7 +29,8 @@ type Config struct {
 }
 
 // New wraps store with the layers. Close also closes store. If New returns an error, store is still open. Prefetch
-// and fallback use the coordinator, which is usually the store itself. Without them it may be nil. The error is an [*engine.InputError] from the layer with the invalid settings.
+// and fallback use the coordinator, which is usually the store itself. Without them it may be nil. The error is an
+// [*engine.InputError] from the layer with the invalid settings.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
 	member, err := membership.New(coordinator, c.Membership)
 	if err != nil {

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/core"
@@ -78,6 +79,16 @@ func (r *Response) Override() bool {
 
 // Unlimited reports whether no limit applies. Limit and Remaining of the binding standing then have no meaning.
 func (r *Response) Unlimited() bool { return r.Binds().Unlimited }
+
+// CountedBy describes the key of the binding limit, such as "header X-API-Key". It is "" for requests that match no
+// route, and for routes with one charge.
+func (r *Request) CountedBy(answer *Response) string {
+	c := answer.Bound()
+	if r.Route == nil || c == nil || !r.listed() {
+		return ""
+	}
+	return strings.Join(policy.SummarizeCharge(&r.Route.Route.Charges[c.FirstItem()]).Key, ", ")
+}
 
 // ShadowAnswer is the answer of a shadow.
 type ShadowAnswer struct {
