@@ -1,7 +1,10 @@
 package main
 
 import (
+	"maps"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,6 +32,28 @@ func TestEveryMutantIsPlantable(t *testing.T) {
 		if len(edits) > i && filepath.Ext(edits[i].file) == ".go" && strings.Contains(edits[i].body(), "recover()") {
 			t.Errorf("%s: recover would stand in a block of its own", m.place())
 		}
+	}
+	if err == nil {
+		compile(t, edits, ids(mutants))
+	}
+}
+
+// compile compiles the packages with mistakes, without the packages that import them.
+func compile(t *testing.T, edits []edit, ids []int) {
+	t.Helper()
+	p, err := plant(t.TempDir(), edits, ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"list", "-export", "-f", "{{.Name}}", "-overlay=" + p.overlay()}
+	folders := map[string]bool{}
+	for file := range p.files {
+		folders[filepath.Dir(file)] = true
+	}
+	c := exec.CommandContext(t.Context(), "go", slices.AppendSeq(args, maps.Keys(folders))...)
+	c.Dir = "../.."
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("the mistakes do not compile: %v\n%s", err, out)
 	}
 }
 
