@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/layer/internal/keymap"
 	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/memstore"
 )
@@ -83,7 +82,7 @@ func (c *Config) check(member *membership.Member) error {
 		return refuse("slow", c.Slow, "1ms to 10s")
 	case c.Lanes < 1 || c.Lanes > 256 || c.Lanes > 1 && c.Lane == nil:
 		return refuse("lanes", c.Lanes, "1 to 256, and for more than one a Lane")
-	case c.MaxKeys < keymap.Shards || c.MaxKeys > 1<<24:
+	case c.MaxKeys < 64 || c.MaxKeys > 1<<24:
 		return refuse("max_keys", c.MaxKeys, "64 to 16777216")
 	default:
 		return nil

@@ -53,11 +53,11 @@ func ahead(limit engine.Limit, life time.Duration) time.Duration {
 
 // finish stores the prefetched units. It leaves the answer to the caller's own request in r.
 func (a *advance) finish(r *engine.Answer) {
-	held := hold{}
-	if d := r; r.Err == nil && d.Allowed {
-		held = newHold(a.limit, *d, a.sent, a.config.Life, a.members)
-		a.taken.Add(held.units)
-		d.Granted, d.Binds().Remaining = 1, d.Binds().Remaining+held.units
+	var held *hold
+	if r.Err == nil && r.Allowed {
+		held = newHold(&a.record.name, a.limit, r, a.sent, a.config.Life, a.members)
+		a.taken.Add(held.took)
+		r.Granted, r.Binds().Remaining = 1, r.Binds().Remaining+held.took
 	}
 	a.record.finish(held)
 }

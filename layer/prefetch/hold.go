@@ -1,35 +1,44 @@
 package prefetch
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// hold describes the units of one key that a process holds. Its instants are monotonic and on this process's clock.
+// hold describes the units of one key that a process holds. Its instants are monotonic and on this process's clock. The
+// methods of a nil hold are those of one without units.
 type hold struct {
-	units int64
+	in         atomic.Pointer[leased] // the prefetched limits with which the key was found
+	space, key string
+	limit      engine.Limit
+	took       int64
+	units      atomic.Int64 // that are left of those it took
+	returned   int64        // or lost by a reset; the shard's lock guards it
 	// dies is the instant from which the units can no longer be spent, and returns is the instant when they are given
 	// back.
 	dies, returns time.Time
 	received      time.Time
-	taken         time.Time      // on the store's clock: the handle for a give
-	outcome       *engine.Answer // the answer to the request that took them, which no longer changes
+	taken         time.Time     // on the store's clock: the handle for a give
+	outcome       engine.Answer // the answer to the request that took them, which no longer changes
 }
 
 // newHold returns the units that a process holds after a decision that charged one unit for a caller and some units in
 // advance. Their life starts when the request was sent, which is before the decision. It ends no later than the window
 // that was charged.
-func newHold(limit engine.Limit, d engine.Answer, sent time.Time, life time.Duration, members int) hold {
+func newHold(name *id, limit engine.Limit, d *engine.Answer, sent time.Time, life time.Duration, members int) *hold {
 	l := limit.Numbers()
 	left := life
 	if window := l.WindowLeft(d.AtMicros, d.Binds().ResetAfter.Microseconds()); window < life.Microseconds() {
 		left = time.Duration(window) * time.Microsecond
 	}
-	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), received: time.Now(), taken: d.Handle(0)}
-	kept := d.Keep(0)
-	h.outcome = &kept
+	h := &hold{
+		space: name.space, key: name.key, limit: limit, took: d.Granted - 1,
+		dies: sent.Add(left), returns: sent.Add(left / 2), received: time.Now(), taken: d.Handle(0), outcome: d.Keep(0),
+	}
+	h.units.Store(h.took)
 	h.outcome.Promise = engine.Promise{Mode: engine.Leased, OvershootMax: overshoot(l, life, int64(members))}
 	return h
 }
@@ -44,26 +53,59 @@ func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	return min(l.Refilled(life.Microseconds()), members*(l.Burst/(2*members)))
 }
 
-// spent is what answers a request that has spent held units.
-type spent struct {
-	outcome  *engine.Answer // of the hold; nil if it has spent none
-	received time.Time
-	left     int64 // in the hold
+// under reports whether the hold is that of a key under a limit, which was prefetched when the hold was last found and
+// still is.
+func (h *hold) under(limits *leased, space, key string, limit engine.Limit) bool {
+	return h.in.Load() == limits && h.limit == limit && h.key == key && h.space == space
 }
 
-// spend takes units if enough of them are alive.
-func (h *hold) spend(units int64, now time.Time) spent {
-	if h.units < units || !now.Before(h.dies) {
-		return spent{}
+// spend takes units if enough of them are alive. Several callers can spend at once, without the shard's lock: from the
+// moment that the units are taken away to be returned, none is there to spend.
+func (h *hold) spend(units int64, now time.Time) (left int64, ok bool) {
+	if h == nil || !now.Before(h.dies) {
+		return 0, false
 	}
-	h.units -= units
-	return spent{outcome: h.outcome, received: h.received, left: h.units}
+	for {
+		all := h.units.Load()
+		if all < units {
+			return 0, false
+		}
+		if h.units.CompareAndSwap(all, all-units) {
+			return all - units, true
+		}
+	}
 }
 
-// answer writes the answer to a request that has spent units.
-func (s *spent) answer(units int64, now time.Time, o *engine.Answer) {
-	*o = *s.outcome
-	age := now.Sub(s.received).Truncate(time.Microsecond)
-	o.Granted, o.Binds().Remaining = units, o.Binds().Remaining+s.left
+// answer writes the answer to a request that has spent units and left some.
+func (h *hold) answer(units, left int64, now time.Time, o *engine.Answer) {
+	*o = h.outcome
+	age := now.Sub(h.received).Truncate(time.Microsecond)
+	o.Granted, o.Binds().Remaining = units, o.Binds().Remaining+left
 	o.AtMicros, o.Binds().ResetAfter = o.AtMicros+age.Microseconds(), max(0, o.Binds().ResetAfter-age)
+}
+
+// left returns the number of units that can be spent.
+func (h *hold) left() int64 {
+	if h == nil {
+		return 0
+	}
+	return h.units.Load()
+}
+
+// spent returns the number of units that have been spent. The caller holds the shard's lock.
+func (h *hold) spent() int64 {
+	if h == nil {
+		return 0
+	}
+	return h.took - h.returned - h.units.Load()
+}
+
+// end takes the units that are left away, and returns their number. The caller holds the shard's lock.
+func (h *hold) end() int64 {
+	if h == nil {
+		return 0
+	}
+	left := h.units.Swap(0)
+	h.returned += left
+	return left
 }

@@ -36,17 +36,16 @@ func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 		sent := time.Now()
 		d := engine.Answer{Allowed: true, Granted: 3, AtMicros: at.Add(c.into).UnixMicro()}
 		d.Binds().Remaining, d.Binds().ResetAfter = 90, c.reset
-		h := newHold(c.limit, d, sent, c.life, c.members)
+		h := newHold(&id{}, c.limit, &d, sent, c.life, c.members)
 		if lives, returns := h.dies.Sub(sent), h.returns.Sub(sent); lives != c.lives || returns != c.lives/2 {
 			t.Errorf("%v: lives %v, goes back after %v; want %v", c.limit, lives, returns, c.lives)
 		}
 		spend := func(now time.Time) (a engine.Answer, ok bool) {
-			s := h.spend(1, now)
-			if s.outcome == nil {
-				return a, false
+			left, ok := h.spend(1, now)
+			if ok {
+				h.answer(1, left, now, &a)
 			}
-			s.answer(1, now, &a)
-			return a, true
+			return a, ok
 		}
 		first, ok := spend(h.dies.Add(-1))
 		if !ok || first.Granted != 1 || first.Binds().Remaining != 91 || first.Promise != (engine.Promise{Mode: engine.Leased, OvershootMax: c.overshoot}) {
@@ -89,7 +88,8 @@ func TestUnitsGoBackToTheWindowOfTheirCharge(t *testing.T) {
 	taken := do(on(engine.OpAllow, 10))
 	clock.Advance(2 * time.Second)
 	do(on(engine.OpAllow, 30))
-	r := record{name: id{space: "s", key: "k"}, limit: limit, hold: hold{units: 10, taken: taken.At()}}
+	r := record{name: id{space: "s", key: "k"}, limit: limit, hold: &hold{taken: taken.At()}}
+	r.hold.units.Store(10)
 	do(r.giveBack().op)
 	if left := do(on(engine.OpPeek, 1)); left.Binds().Remaining != 70 {
 		t.Errorf("%d left of 100 after 30 were charged and 10 of an earlier window went back", left.Binds().Remaining)

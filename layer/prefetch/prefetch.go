@@ -35,7 +35,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/layer/internal/keymap"
 	"github.com/headgate/headgate/layer/membership"
 )
 
@@ -69,7 +68,7 @@ type Store struct {
 	store  engine.Store
 	config Config
 	leased atomic.Pointer[leased]
-	table  table
+	table  *table
 	member *membership.Member
 	leave  func()
 
@@ -92,7 +91,7 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, config: c, table: table{keymap.New[id, *record](c.MaxKeys)}, member: member, leave: member.Start(nil)}
+	s := &Store{store: store, config: c, table: newTable(c.MaxKeys), member: member, leave: member.Start(nil)}
 	s.life, s.end = context.WithCancel(context.Background())
 	limits := newLeased(c.Limits, c.Spaces)
 	s.leased.Store(&limits)
@@ -122,7 +121,7 @@ func (c *Config) check() error {
 		return refuse("max_units", c.MaxUnits, "1 to 1000000")
 	case c.HotAfter < 1 || c.HotAfter > 1_000_000:
 		return refuse("hot_after", c.HotAfter, "1 to 1000000")
-	case c.MaxKeys < keymap.Shards || c.MaxKeys > 1<<24:
+	case c.MaxKeys < shards || c.MaxKeys > 1<<24:
 		return refuse("max_keys", c.MaxKeys, "64 to 16777216")
 	}
 	if len(c.Limits) == 0 && c.Spaces == nil {
@@ -158,13 +157,7 @@ type Stats struct {
 // Stats returns the store's counters.
 func (s *Store) Stats() Stats {
 	n, _ := s.members(s.member.Now())
-	spent := int64(0)
-	for h := range s.table.All() {
-		h.Lock()
-		spent += h.Count
-		h.Unlock()
-	}
-	return Stats{Spent: spent, Asked: s.asked.Load(), Taken: s.taken.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
+	return Stats{Spent: s.table.spent(), Asked: s.asked.Load(), Taken: s.taken.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
 }
 
 // Do decides the operations. See [engine.Store].
@@ -216,7 +209,7 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Answ
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Answer) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.look(op, r)
 	s.give(ctx, found.gives)
-	if found.spent.outcome != nil {
+	if found.spent {
 		return true, advance{}, nil
 	}
 	if found.ours == nil {
@@ -227,7 +220,7 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Answer) (spe
 	sent := s.member.Now()
 	n, known := s.members(sent)
 	if !known || share(op.Charges[0].Limit, &s.config, n) == 0 {
-		found.ours.finish(hold{})
+		found.ours.finish(nil)
 		return false, advance{}, nil
 	}
 	return false, advance{record: found.ours, limit: op.Charges[0].Limit, config: &s.config, members: n, sent: sent, taken: &s.taken}, nil

@@ -36,11 +36,12 @@ func (s *Store) returnAll() {
 }
 
 // collect removes and returns the units of the records for which wanted returns true.
-func (t table) collect(wanted func(id, *record) bool) (gives []pendingGive) {
-	for h := range t.All() {
+func (t *table) collect(wanted func(id, *record) bool) (gives []pendingGive) {
+	for i := range t.shards {
+		h := &t.shards[i]
 		h.Lock()
-		for name, r := range h.Known {
-			if r.hold.units > 0 && wanted(name, r) {
+		for name, r := range h.known {
+			if r.hold.left() > 0 && wanted(name, r) {
 				gives = append(gives, r.giveBack())
 			}
 		}

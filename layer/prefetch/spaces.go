@@ -54,10 +54,11 @@ func (s *Store) returnDropped(ctx context.Context, kept leased) error {
 
 // inFlight returns a channel that is closed when the units in flight for one of the wanted records have arrived. It
 // returns nil if no such units are in flight.
-func (t table) inFlight(wanted func(id, *record) bool) (arrived <-chan struct{}) {
-	for h := range t.All() {
+func (t *table) inFlight(wanted func(id, *record) bool) (arrived <-chan struct{}) {
+	for i := range t.shards {
+		h := &t.shards[i]
 		h.Lock()
-		for name, r := range h.Known {
+		for name, r := range h.known {
 			if r.inFlight != nil && wanted(name, r) {
 				arrived = r.inFlight
 			}

@@ -1,12 +1,14 @@
 package prefetch
 
 import (
+	"hash/maphash"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 	"unique"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
 // id is a key and a counter. All versions of a limit on a key share one counter, and therefore one set of prefetched
@@ -16,103 +18,145 @@ type id struct {
 	counter    unique.Handle[engine.Counter]
 }
 
-// table contains the known keys.
-type table struct{ *keymap.Map[id, *record] }
+// shards is the number of shards of a table.
+const shards = 64
 
-type shard = keymap.Shard[id, *record]
+// table contains the known keys, at most room in each shard.
+type table struct {
+	seed   maphash.Seed
+	room   int
+	shards [shards]shard
+}
+
+// shard is a part of a table. Its lock guards the fields, but for recent.
+type shard struct {
+	sync.Mutex
+	known map[id]*record
+	// recent is the hold that was last found under the lock. Its units are spent without the lock.
+	recent atomic.Pointer[hold]
+	spent  int64 // units of holds that have ended
+}
+
+func newTable(maxKeys int) *table {
+	t := &table{seed: maphash.MakeSeed(), room: maxKeys / shards}
+	for i := range t.shards {
+		t.shards[i].known = map[id]*record{}
+	}
+	return t
+}
+
+func (t *table) of(key string) *shard { return &t.shards[maphash.String(t.seed, key)%shards] }
+
+// spent returns the number of units that have been spent.
+func (t *table) spent() (units int64) {
+	for i := range t.shards {
+		h := &t.shards[i]
+		h.Lock()
+		units += h.spent
+		for _, r := range h.known {
+			units += r.hold.spent()
+		}
+		h.Unlock()
+	}
+	return units
+}
 
 // record describes one key: how hot it is, and its held units. The shard's lock guards the record.
 type record struct {
 	shard    *shard
 	name     id
-	in       *leased      // the prefetched limits with which the record was found
 	limit    engine.Limit // the version of the limit for the counted requests and the held units
 	asked    int
-	since    time.Time // start of the time for which asked counts requests
-	hold     hold
+	since    time.Time     // start of the time for which asked counts requests
+	hold     *hold         // nil until units were taken
 	inFlight chan struct{} // closed when the units being taken have arrived
 	reset    bool          // set by a reset while units were in flight; these units must not be spent
 	// returning is set while units are being returned.
 	returning bool
 }
 
-// found describes a caller's next step. If spent has an outcome, the operation is answered. If ours is set, the caller
+// found describes a caller's next step. If spent is set, the operation is answered. If ours is set, the caller
 // prefetches units and finishes the record. If inFlight is set, it waits on this channel. If none of them is set, it
 // forwards its operation. The gives field contains units held for another version of the limit, which must be returned
 // first.
 type found struct {
 	gives    []pendingGive
-	spent    spent
+	spent    bool
 	inFlight <-chan struct{}
 	ours     *record
 }
 
-// look finds the record of an operation's key. If it can spend held units, it writes the answer to the outcome, once other
-// callers of the key can go on. Otherwise it counts a request for one unit, because a key with many such requests is hot.
+// look spends held units of an operation's key, and writes the answer to the outcome. Otherwise it counts a request for
+// one unit, because a key with many such requests is hot.
 func (s *Store) look(op *engine.Op, o *engine.Answer) (f found) {
 	now := s.member.Now() // one reading of the monotonic clock; time.Now also reads the wall clock
-	if f = s.lookAt(op, now); f.spent.outcome != nil {
-		f.spent.answer(op.Charges[0].Cost, now, o)
+	charge := &op.Charges[0]
+	space, key := op.Subject(0)
+	h := s.table.of(key)
+	if held := h.recent.Load(); held != nil && held.under(s.leased.Load(), space, key, charge.Limit) {
+		if left, ok := held.spend(charge.Cost, now); ok {
+			held.answer(charge.Cost, left, now, o)
+			return found{spent: true}
+		}
+	}
+	f, held, left := s.lookAt(h, space, key, charge, now)
+	if f.spent {
+		held.answer(charge.Cost, left, now, o)
 	}
 	return f
 }
 
-// lookAt is look without the answer.
-func (s *Store) lookAt(op *engine.Op, now time.Time) (f found) {
-	space, key := op.Subject(0)
-	limit, life := op.Charges[0].Limit, s.config.Life
-	h := s.table.Of(key)
+// lookAt is look with the shard's lock and without the answer. held and left are the hold that was spent from, and what
+// is left of it.
+func (s *Store) lookAt(h *shard, space, key string, charge *engine.Charge, now time.Time) (f found, held *hold, left int64) {
+	limit, life := charge.Limit, s.config.Life
 	h.Lock()
 	defer h.Unlock()
 	// This read needs the lock, because SetSpaces examines the records after it has changed the limits.
 	limits := s.leased.Load()
-	r := h.Recent
-	if r == nil || r.in != limits || r.limit != limit || r.name.key != key || r.name.space != space {
-		if r = find(h, limits, space, key, limit, now, life); r == nil {
-			return found{}
-		}
+	r := s.table.find(h, limits, space, key, limit, now, life)
+	if r == nil {
+		return found{}, nil, 0
 	}
 	if r.limit != limit {
-		return r.change(limit, now)
+		return r.change(limit, now), nil, 0
 	}
-	if f.spent = r.hold.spend(op.Charges[0].Cost, now); f.spent.outcome != nil {
-		h.Count += op.Charges[0].Cost
-		return f
+	if left, ok := r.hold.spend(charge.Cost, now); ok {
+		r.hold.in.Store(limits)
+		h.recent.Store(r.hold)
+		return found{spent: true}, r.hold, left
 	}
-	if op.Charges[0].Cost > 1 {
-		return found{} // only a request for one unit prefetches others
+	if charge.Cost > 1 {
+		return found{}, nil, 0 // only a request for one unit prefetches others
 	}
 	if r.inFlight != nil {
-		return found{inFlight: r.inFlight}
+		return found{inFlight: r.inFlight}, nil, 0
 	}
-	if r.hold.units > 0 || r.returning {
-		return found{} // the held units are dead or too few and not returned yet, and a key may have only one set
+	if r.hold.left() > 0 || r.returning {
+		return found{}, nil, 0 // the held units are dead or too few and not returned yet, and a key may have only one set
 	}
 	if now.Sub(r.since) >= life {
 		r.asked, r.since = 0, now
 	}
 	if r.asked++; r.asked > s.config.HotAfter {
 		r.inFlight = make(chan struct{})
-		return found{ours: r}
+		return found{ours: r}, nil, 0
 	}
-	return found{}
+	return found{}, nil, 0
 }
 
 // find finds the record of a key under a limit, or adds it. It returns nil if the limit is not prefetched, or if there
 // is no room.
-func find(h *shard, limits *leased, space, key string, limit engine.Limit, now time.Time, life time.Duration) *record {
+func (t *table) find(h *shard, limits *leased, space, key string, limit engine.Limit, now time.Time, life time.Duration) *record {
 	counter, leased := limits.counter(limit, space)
 	if !leased {
 		return nil
 	}
 	name := id{space: space, key: key, counter: counter}
-	r := h.Known[name]
+	r := h.known[name]
 	if r == nil {
-		if r = add(h, name, limit, now, life); r == nil {
-			return nil
-		}
+		r = t.add(h, name, limit, now, life)
 	}
-	r.in, h.Recent = limits, r
 	return r
 }
 
@@ -122,7 +166,7 @@ func (r *record) change(limit engine.Limit, now time.Time) (f found) {
 	if r.inFlight != nil || r.returning {
 		return found{} // every request goes to the store until then
 	}
-	if r.hold.units > 0 {
+	if r.hold.left() > 0 {
 		f.gives = []pendingGive{r.giveBack()}
 	}
 	r.limit, r.asked, r.since = limit, 0, now
@@ -131,9 +175,9 @@ func (r *record) change(limit engine.Limit, now time.Time) (f found) {
 
 // giveBack removes the held units, and returns the give that will return them to the store by their handle.
 func (r *record) giveBack() pendingGive {
-	op := engine.Single(engine.OpGive, r.name.key, r.limit, r.hold.units)
+	op := engine.Single(engine.OpGive, r.name.key, r.limit, r.hold.end())
 	op.Space, op.Handle = r.name.space, r.hold.taken
-	r.hold.units, r.returning = 0, true
+	r.returning = true
 	return pendingGive{op: op, record: r}
 }
 
@@ -145,14 +189,16 @@ func (r *record) returned() {
 }
 
 // finish ends the prefetch for a record, stores the units that it took, if any, and wakes the callers that wait for
-// them.
-func (r *record) finish(held hold) {
+// them. held is nil if it took none.
+func (r *record) finish(held *hold) {
 	r.shard.Lock()
 	defer r.shard.Unlock()
-	if r.hold = held; r.reset {
-		r.hold = hold{}
+	if r.reset {
+		held = nil
 	}
-	if r.hold.units == 0 {
+	r.shard.spent += r.hold.spent()
+	r.hold = held
+	if r.hold.left() == 0 {
 		// No units could be taken in advance. Other requests go to the store too, without waiting for each other.
 		r.asked, r.since = 0, time.Now()
 	}
@@ -161,27 +207,44 @@ func (r *record) finish(held hold) {
 }
 
 // add adds a record. If the shard is full, it first drops some cold ones.
-func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duration) *record {
-	if !h.HasRoom(func(r *record) bool {
-		return r.hold.units == 0 && r.inFlight == nil && !r.returning && now.Sub(r.since) >= life
-	}) {
+func (t *table) add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duration) *record {
+	if len(h.known) >= t.room {
+		h.dropCold(now, life)
+	}
+	if len(h.known) >= t.room {
 		return nil
 	}
 	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
 	r := &record{shard: h, name: name, limit: limit, since: now}
-	h.Known[name] = r
+	h.known[name] = r
 	return r
 }
 
+// dropCold drops the cold ones among a few records. These are random, because iteration over a Go map starts at a random
+// entry.
+func (h *shard) dropCold(now time.Time, life time.Duration) {
+	looks := 8
+	for name, r := range h.known {
+		if r.hold.left() == 0 && r.inFlight == nil && !r.returning && now.Sub(r.since) >= life {
+			h.spent += r.hold.spent()
+			delete(h.known, name)
+		}
+		if looks--; looks == 0 {
+			return
+		}
+	}
+}
+
 // forget drops the held units of the keys that an operation resets, including units in flight.
-func (t table) forget(op *engine.Op) {
+func (t *table) forget(op *engine.Op) {
 	for i := range op.Charges {
 		space, key := op.Subject(i)
 		name := id{space: space, key: key, counter: counterOf(op.Charges[i].Limit)}
-		h := t.Of(key)
+		h := t.of(key)
 		h.Lock()
-		if r := h.Known[name]; r != nil {
-			r.hold.units, r.reset = 0, r.inFlight != nil
+		if r := h.known[name]; r != nil {
+			r.hold.end()
+			r.reset = r.inFlight != nil
 		}
 		h.Unlock()
 	}
