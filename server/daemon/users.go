@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/server/internal/problem"
+	"github.com/headgate/headgate/server/internal/requestid"
 	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/users"
 )
@@ -78,6 +79,7 @@ func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 			d.service.Refused(from, service.NoUser)
 			problem.Unread(w, r)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
+			w.Header().Set(requestid.Header, requestid.Of(r.Header.Get(requestid.Header))) //nolint:canonicalheader // it is canonical: net/http writes it like this
 			wire.NewProblem(http.StatusUnauthorized, "", err.Error()).Write(w)
 			return
 		}

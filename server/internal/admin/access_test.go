@@ -143,7 +143,7 @@ func TestWhoCalled(t *testing.T) {
 	if got := call("GET", "/admin/v1/history", ""); strings.Count(got, `"user":"operate"`) != 5 || strings.Count(got, `"author":"eve"`) != 4 {
 		t.Errorf("the history: %s", got)
 	}
-	if got := w.logged(); strings.Count(got, "author=eve user=operate") != 4 {
+	if got := w.logged(); strings.Count(got, "author=eve user=operate") != 4 || !strings.Contains(got, `action=reload author="" user=operate`) {
 		t.Errorf("the log: %s", got)
 	}
 }

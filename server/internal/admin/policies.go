@@ -264,7 +264,7 @@ func (a *api) reload(r *http.Request, _ *adminapi.None) (answer adminapi.Reloade
 	if err := a.Policies.Reload(r.Context()); err != nil {
 		return answer, &adminapi.Error{Status: http.StatusUnprocessableEntity, Detail: err.Error(), Code: errcode.InvalidFile}
 	}
-	a.history.add(adminapi.Action{Action: "reload", User: caller(r)})
+	a.audited(adminapi.Action{Action: "reload", User: caller(r)})
 	return adminapi.Reloaded{Generation: a.Service.Generation()}, nil
 }
 
@@ -278,8 +278,12 @@ func (a *api) acceptLoss(r *http.Request, body *adminapi.Acceptance) (answer adm
 	if answer.Lost, err = a.AcceptLoss(ctx); err != nil || !answer.Lost {
 		return answer, err
 	}
-	done := adminapi.Action{Action: "accept-loss", Author: body.Author, User: caller(r), Reason: body.Reason}
+	a.audited(adminapi.Action{Action: "accept-loss", Author: body.Author, User: caller(r), Reason: body.Reason})
+	return answer, nil
+}
+
+// audited logs an action that is not a change to a policy, and adds it to the history.
+func (a *api) audited(done adminapi.Action) {
 	a.Logger.Info("audit", "action", done.Action, "author", done.Author, "user", done.User, "reason", done.Reason)
 	a.history.add(done)
-	return answer, nil
 }
