@@ -49,6 +49,15 @@ func itemLimiter(t *testing.T, wrap func(engine.Store) engine.Store) *filelimit.
 	return filelimit.New(config, limiter)
 }
 
+// failing is a store whose server rejects every command, as for a wrong password.
+type failing struct{ engine.Store }
+
+func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
+	for i := range results {
+		results[i].Err = errors.New("WRONGPASS")
+	}
+}
+
 func asIs(s engine.Store) engine.Store { return s }
 
 func ask(t *testing.T, l *filelimit.Limiter, r decide.Request) *decide.Response {

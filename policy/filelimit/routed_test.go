@@ -1,4 +1,4 @@
-package decide_test
+package filelimit_test
 
 import (
 	"context"
