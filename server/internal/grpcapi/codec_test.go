@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/headgate/headgate/server/internal/envoy"
 )
@@ -36,10 +37,7 @@ func TestTextThatIsNotUTF8(t *testing.T) {
 	}
 
 	authorizing, _ := authorizingServer(t, routes)
-	deep := field(1, "\xff")
-	for range 10_000 { // a Struct in a Struct
-		deep = field(1, field(1, "a")+field(2, field(5, deep)))
-	}
+	deep := structs(10_000)
 	header := field(3, field(1, "x-plan")+field(2, "\xff"))
 	for content, want := range map[string]codes.Code{
 		field(4, field(2, field(2, "GET")+header+field(4, "/plan\xff"))): codes.OK,
@@ -49,4 +47,25 @@ func TestTextThatIsNotUTF8(t *testing.T) {
 			t.Errorf("%.40q: %v, want %s", strings.ToValidUTF8(content, "?"), err, want)
 		}
 	}
+}
+
+// structs encodes a Struct in a Struct, and so on, around a text that is not UTF-8.
+func structs(depth int) string {
+	innermost := field(1, "\xff")
+	size, heads := len(innermost), make([]string, depth)
+	for i := range heads {
+		head := ""
+		for _, number := range []protowire.Number{5, 2} {
+			head = lengthOf(number, len(head)+size) + head
+		}
+		head = field(1, "a") + head
+		head = lengthOf(1, len(head)+size) + head
+		heads[depth-1-i], size = head, size+len(head)
+	}
+	return strings.Join(heads, "") + innermost
+}
+
+// lengthOf encodes what comes before a value of a number of bytes.
+func lengthOf(number protowire.Number, size int) string {
+	return string(protowire.AppendVarint(protowire.AppendTag(nil, number, protowire.BytesType), uint64(size)))
 }
