@@ -11,7 +11,6 @@ import (
 // hold describes the units of one key that a process holds. Its instants are monotonic and on this process's clock. The
 // methods of a nil hold are those of one without units.
 type hold struct {
-	in         atomic.Pointer[leased] // the prefetched limits with which the key was found
 	space, key string
 	limit      engine.Limit
 	took       int64
@@ -53,10 +52,9 @@ func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	return min(l.Refilled(life.Microseconds()), members*(l.Burst/(2*members)))
 }
 
-// under reports whether the hold is that of a key under a limit, which was prefetched when the hold was last found and
-// still is.
-func (h *hold) under(limits *leased, space, key string, limit engine.Limit) bool {
-	return h.in.Load() == limits && h.limit == limit && h.key == key && h.space == space
+// of reports whether the hold is that of a key under a limit.
+func (h *hold) of(space, key string, limit engine.Limit) bool {
+	return h.limit == limit && h.key == key && h.space == space
 }
 
 // spend takes units if enough of them are alive. Several callers can spend at once, without the shard's lock: from the

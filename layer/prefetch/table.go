@@ -32,7 +32,8 @@ type table struct {
 type shard struct {
 	sync.Mutex
 	known map[id]*record
-	// recent is the hold that was last found under the lock. Its units are spent without the lock.
+	// recent is the hold that was last spent from under the lock. Its units are spent without the lock until they are
+	// taken away, for example because the limit is not prefetched any more.
 	recent atomic.Pointer[hold]
 	spent  int64 // units of holds that have ended
 }
@@ -93,7 +94,7 @@ func (s *Store) look(op *engine.Op, o *engine.Answer) (f found) {
 	charge := &op.Charges[0]
 	space, key := op.Subject(0)
 	h := s.table.of(key)
-	if held := h.recent.Load(); held != nil && held.under(s.leased.Load(), space, key, charge.Limit) {
+	if held := h.recent.Load(); held != nil && held.of(space, key, charge.Limit) {
 		if left, ok := held.spend(charge.Cost, now); ok {
 			held.answer(charge.Cost, left, now, o)
 			return found{spent: true}
@@ -122,7 +123,6 @@ func (s *Store) lookAt(h *shard, space, key string, charge *engine.Charge, now t
 		return r.change(limit, now), nil, 0
 	}
 	if left, ok := r.hold.spend(charge.Cost, now); ok {
-		r.hold.in.Store(limits)
 		h.recent.Store(r.hold)
 		return found{spent: true}, r.hold, left
 	}
