@@ -40,12 +40,6 @@ func take(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) err
 	return err
 }
 
-func stored(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) bool {
-	t.Helper()
-	r := l.Core().Decide(context.Background(), []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}...)
-	return r[0].Found
-}
-
 func seconds(n int64) engine.Limit {
 	return rule.FixedWindow(rule.Per(10, time.Duration(n)*time.Second))
 }
