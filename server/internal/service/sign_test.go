@@ -221,6 +221,36 @@ func TestOneUserCannotLeaveAllMarks(t *testing.T) {
 	})
 }
 
+// TestPartsUnderAll checks that reservations under a policy with "all" count for the same quarters as those under the
+// policies that it lists (regression: bug 251).
+func TestPartsUnderAll(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte(`policies:
+  api: {algorithm: token-bucket, rate: 999/s}
+  calls: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}
+  both: {all: [api, calls]}
+  own: {all: [api], settle_within: 1m}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"both", "own"} {
+		limiter := core.New(core.Config{})
+		defer limiter.Close()
+		ctx := users.With(t.Context(), openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop"))
+		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Keys: 40})
+		n := 0
+		for range 20 {
+			answers := make([]decide.Response, 1)
+			s.Do(ctx, service.HTTP, []decide.Request{{Kind: engine.OpReserve, Item: decide.Item{Policy: name, Key: "k"}}}, answers)
+			if answers[0].Reservation != "" {
+				n++
+			}
+		}
+		if n != 10 {
+			t.Errorf("%s: %d open reservations of one user, want a quarter of 40", name, n)
+		}
+	}
+}
+
 // TestRenewalsElsewhereAreForgotten checks that a server that only renews a user's reservations forgets those that have
 // ended.
 func TestRenewalsElsewhereAreForgotten(t *testing.T) {
