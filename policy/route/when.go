@@ -168,6 +168,43 @@ func (w *When) NoHeaders() (names []string) {
 	return names
 }
 
+// comparedLike matches a comparison of a variable with a text.
+var comparedLike = regexp.MustCompile(`(request\.(?:method|host|path))\s*[=!]=\s*["']([^"'\\]*)["']`)
+
+// NoTexts returns the comparisons in a condition with texts that the variable never has, in another case or form, each as
+// the variable, the text, and the text that it has instead. The receiver can be nil.
+func (w *When) NoTexts() (compared [][3]string) {
+	if w == nil {
+		return nil
+	}
+	for _, match := range comparedLike.FindAllStringSubmatch(w.text, -1) {
+		has := match[2]
+		switch match[1] {
+		case varMethod:
+			has = upper(has)
+		case varHost:
+			has = normalHost(has)
+		default:
+			has = NormalPath(has)
+		}
+		if has != match[2] {
+			compared = append(compared, [3]string{match[1], match[2], has})
+		}
+	}
+	return compared
+}
+
+// largeLike matches a condition on large bodies, and unknownLike one on bodies of unknown size.
+var (
+	largeLike   = regexp.MustCompile(`request\.size\s*>=?\s*[1-9]|[0-9]\s*<=?\s*request\.size`)
+	unknownLike = regexp.MustCompile(`request\.size\s*(?:<\s*0|<=\s*-1|==\s*-1)|(?:0\s*>|-1\s*>=|-1\s*==)\s*request\.size`)
+)
+
+// MissesUnknown reports whether a condition holds for large bodies, but for none of unknown size. The receiver can be nil.
+func (w *When) MissesUnknown() bool {
+	return w != nil && largeLike.MatchString(w.text) && !unknownLike.MatchString(w.text)
+}
+
 // Errors returns the number of evaluations that have failed, because a header was missing or the cost was too high. A
 // failed condition counts as not met. If the cost was too high, the request is refused.
 func (w *When) Errors() uint64 { return w.errors.Load() }
