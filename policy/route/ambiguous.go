@@ -20,21 +20,30 @@ func (t *Table) Check(r *Request) error {
 	return t.CheckRead(r)
 }
 
-// CheckRead returns an error for a request that an upstream may read differently than the routes: with a malformed pair
-// in the query that may contain a field that a route reads, as in a=1;token=x or token=%zz, which routes and some servers
-// omit, with a header that some servers take for one that a route reads, or that replaces the method, or with two values
-// of what a condition compares.
+// CheckRead returns an error for a request that an upstream may read differently than the routes: with a path that begins
+// with two slashes, if a route depends on the path, with a malformed pair in the query that may contain a field that a
+// route reads, as in a=1;token=x or token=%zz, which routes and some servers omit, with a header that some servers take for
+// one that a route reads, or that replaces the method, or with two values of what a condition compares.
 func (t *Table) CheckRead(r *Request) error {
 	if t == nil {
 		return nil
 	}
-	if err := cmp.Or(t.checkHeaders(r), checkPreflight(r), t.checkRepeated(r)); err != nil {
+	if err := cmp.Or(t.checkStart(r), t.checkHeaders(r), checkPreflight(r), t.checkRepeated(r)); err != nil {
 		return err
 	}
 	if pair, name := omitted(r.Query, t.readsField); name != "" {
 		return engine.InvalidInput("query", engine.Quote(pair), "the field "+name+" in a pair of its own without ; and with % only before two hexadecimal digits")
 	}
 	return nil
+}
+
+// checkStart refuses //x/login if a route depends on the path: parsers of URL references, as in Node's new URL(target,
+// base), read it as /login of the host x, and routes as /x/login (regression: bug 253).
+func (t *Table) checkStart(r *Request) error {
+	if !t.paths || !strings.HasPrefix(r.Path, "//") {
+		return nil
+	}
+	return engine.InvalidInput("path", engine.Quote(r.Path), "a path that begins with one slash, because routes depend on the path")
 }
 
 // omitted returns the first pair of a query that net/url omits, but in which another server may read one of some fields,

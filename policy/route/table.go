@@ -18,6 +18,7 @@ type Table struct {
 	proxies Proxies
 	hosts   hosts
 	methods bool // a route depends on the method
+	paths   bool // a route depends on the path
 	// reads has the headers that routes read, by their names with hyphens in place of underscores.
 	reads       map[string]string
 	underscores bool // one of them has an underscore
@@ -32,6 +33,7 @@ func New(routes []Route, proxies Proxies) *Table {
 		m := &routes[i].Match
 		t.hosts.add(m.Host).add(&m.Path).add(&routes[i], i)
 		t.methods = t.methods || len(m.Methods) > 0 || m.When != nil && strings.Contains(m.When.text, varMethod)
+		t.paths = t.paths || m.Path.text != "" || m.When != nil && strings.Contains(m.When.text, varPath)
 		for _, name := range m.When.named() {
 			t.compared[fieldName(name)] = true
 		}
