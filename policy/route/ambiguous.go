@@ -28,7 +28,7 @@ func (t *Table) CheckRead(r *Request) error {
 	if t == nil {
 		return nil
 	}
-	if err := cmp.Or(t.checkStart(r), t.checkHeaders(r), checkPreflight(r), t.checkRepeated(r)); err != nil {
+	if err := cmp.Or(t.checkStart(r), t.checkHeaders(r), t.checkMethodField(r), t.checkRepeated(r)); err != nil {
 		return err
 	}
 	if pair, name := omitted(r.Query, t.readsField); name != "" {
@@ -110,15 +110,20 @@ func (t *Table) checkMethod(r *Request, name, plain string) error {
 // isOptions reports whether a request may be a preflight, which passes without a charge.
 func isOptions(r *Request) bool { return strings.EqualFold(r.Method, http.MethodOptions) }
 
-// checkPreflight refuses an OPTIONS request whose field _method names another method: WordPress runs that one.
-func checkPreflight(r *Request) error {
-	if !isOptions(r) || !strings.Contains(r.Query, "=") {
+// checkMethodField refuses a request whose field _method names another method, if a route depends on the method, and an
+// OPTIONS request, which may pass without a charge: Symfony, Laravel and WordPress run that one (bugs 223, 254).
+func (t *Table) checkMethodField(r *Request) error {
+	const field = "_method"
+	if r.Query == "" || !t.methods && !isOptions(r) {
 		return nil
 	}
-	fields, _ := url.ParseQuery(r.Query) // of a malformed query, the readable pairs
-	for _, method := range alike(fields)["_method"] {
-		if !strings.EqualFold(method, http.MethodOptions) {
-			return engine.InvalidInput("query field _method", engine.Quote(method), "no such field in an OPTIONS request, which may pass without a charge")
+	for pair := range strings.SplitSeq(r.Query, "&") {
+		name, method, _ := strings.Cut(pair, "=")
+		if len(name) < len(field) || fieldName(decode(strings.ReplaceAll(name, "+", " "))) != field {
+			continue
+		}
+		if method = decode(method); !strings.EqualFold(method, r.Method) && (isOptions(r) || !t.readsField(field)) {
+			return engine.InvalidInput("query field "+field, engine.Quote(method), "no such field, or the method of the request, because routes depend on the method")
 		}
 	}
 	return nil

@@ -396,23 +396,32 @@ func TestCheckMethod(t *testing.T) {
 	}
 }
 
-// TestCheckPreflight checks that a preflight, which passes without a charge, is none for a server that takes the method
-// from the query, as WordPress does (regression: bug 223).
-func TestCheckPreflight(t *testing.T) {
-	table := New([]Route{{Charges: constant}}, Proxies{})
+// TestCheckMethodField checks that no field of the query replaces the method that routes have seen, also in a preflight,
+// which passes without a charge: Symfony, Laravel and WordPress read it (regression: bugs 223, 254).
+func TestCheckMethodField(t *testing.T) {
+	any := New([]Route{{Charges: constant}}, Proxies{})
+	methods := New([]Route{{Match: Conditions{Methods: []string{"DELETE"}}, Charges: constant}}, Proxies{})
+	reads := New([]Route{{Match: Conditions{Methods: []string{"POST"}, Query: []Value{QueryValue("_method", "DELETE")}}, Charges: constant}}, Proxies{})
 	for _, c := range []struct {
+		table         *Table
 		method, query string
 		ok            bool
 	}{
-		{"OPTIONS", "_method=POST", false},
-		{"options", "a=b&%5Fmethod=POST", false},
-		{"OPTIONS", "a=%zz&_method=POST", false},
-		{"OPTIONS", "_method=options&_method=GET", false},
-		{"OPTIONS", "_method=OPTIONS", true},
-		{"OPTIONS", "method=POST", true},
-		{"POST", "_method=DELETE", true},
+		{any, "OPTIONS", "_method=POST", false},
+		{any, "options", "a=b&%5Fmethod=POST", false},
+		{any, "OPTIONS", "a=%zz&_method=POST", false},
+		{any, "OPTIONS", "_method=options&_method=GET", false},
+		{any, "OPTIONS", "_method=OPTIONS", true},
+		{any, "OPTIONS", "method=POST", true},
+		{any, "POST", "_method=DELETE", true},
+		{methods, "POST", "_method=DELETE", false},
+		{methods, "POST", "a=b&.METHOD=%44ELETE", false},
+		{methods, "POST", "_method[]=DELETE", false},
+		{methods, "POST", "_method=post&a=_method=DELETE", true},
+		{methods, "POST", "method=DELETE", true},
+		{reads, "POST", "_method=DELETE", true},
 	} {
-		if err := table.CheckRead(&Request{Method: c.method, Path: "/", Query: c.query}); (err == nil) != c.ok {
+		if err := c.table.CheckRead(&Request{Method: c.method, Path: "/", Query: c.query}); (err == nil) != c.ok {
 			t.Errorf("%s ?%s: %v", c.method, c.query, err)
 		}
 	}
