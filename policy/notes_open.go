@@ -40,6 +40,22 @@ func conditionNotes(routes []route.Route) []string {
 	return noteEach(all, "%d more conditions do not hold where they seem to", func(note string) string { return note })
 }
 
+// freeNotes reports charges of 0 units, which always pass.
+func (c *Config) freeNotes(routes []route.Route) []string {
+	var all []string
+	for i := range routes {
+		for _, charge := range routes[i].Charges {
+			for _, name := range charge.Policies {
+				p, ok := c.Policies.Get(name)
+				if cost := charge.Cost; ok && cost.Header == "" && (cost.Set && cost.Units == 0 || !cost.Set && p.Cost == 0) {
+					all = append(all, fmt.Sprintf("route %d charges policy %s 0 units, so the policy denies none of its requests", i, name))
+				}
+			}
+		}
+	}
+	return noteEach(all, "%d more charges are of 0 units", func(note string) string { return note })
+}
+
 // literalNotes reports segments of paths that name a parameter in another program's syntax. They match only their text.
 func literalNotes(routes []route.Route) []string {
 	type literal struct {

@@ -80,6 +80,27 @@ func TestConditionsThatDoNotHold(t *testing.T) {
 	}
 }
 
+// TestFreeCharges checks the notes about charges of 0 units (regression: bug 257).
+func TestFreeCharges(t *testing.T) {
+	const free = "route 0 charges policy free 0 units"
+	for route, want := range map[string]string{
+		"key: [client_ip], policies: [all, free]":                                                free,
+		"key: [client_ip], policies: [all], cost: 0":                                             "route 0 charges policy all 0 units",
+		"charge: [{key: [client_ip], policy: all}, {key: [{header: A}], policy: free}]":          free,
+		"key: [client_ip], policies: [free], cost: 2":                                            "",
+		"key: [client_ip], policies: [free], cost: {header: X-Cost, max: 9}":                     "",
+		"charge: [{key: [client_ip], policy: all}, {key: [{header: A}], policy: free, cost: 1}]": "",
+	} {
+		config, err := policy.Parse("x.yaml", []byte("policies: {all: 100/s, free: {algorithm: token-bucket, rate: 5/s, cost: 0}}\nroutes: [{"+route+"}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(config.Notes(), "\n"); strings.Contains(notes, "0 units") != (want != "") || !strings.Contains(notes, want) {
+			t.Errorf("%s: %q, want %q", route, notes, want)
+		}
+	}
+}
+
 // TestOpenDoors checks the notes about trusted proxies among which are clients, and about segments that match no request
 // (regression: bug 198).
 func TestOpenDoors(t *testing.T) {
