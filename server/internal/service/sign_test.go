@@ -283,6 +283,41 @@ func TestRenewalsElsewhereAreForgotten(t *testing.T) {
 	})
 }
 
+// TestRenewedElsewhereTakeNoMemory checks that a server forgets the ended ones of many reservations that it has renewed and
+// another has settled, long before they are the user's part (regression: bug 258).
+func TestRenewedElsewhereTakeNoMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := users.With(t.Context(), openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop"))
+		limiter := core.New(core.Config{})
+		defer limiter.Close()
+		secret := func(context.Context) ([]byte, error) { return []byte("shared"), nil }
+		settles := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Secret: secret})
+		renews := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Secret: secret})
+		do := func(s *service.Service, r decide.Request) string {
+			answers := make([]decide.Response, 1)
+			if s.Do(ctx, service.HTTP, []decide.Request{r}, answers); answers[0].Err != nil {
+				t.Fatal(answers[0].Err)
+			}
+			return answers[0].Reservation
+		}
+		for range 60 {
+			for range 100 {
+				made := do(settles, decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "api", Key: "k"}})
+				do(renews, decide.Request{Kind: engine.OpRenew, Reservation: made})
+				do(settles, decide.Request{Kind: engine.OpSettle, Reservation: made})
+			}
+			time.Sleep(time.Minute)
+		}
+		if n := renews.Renewed("shop"); n > 1000 {
+			t.Errorf("%d of 6000 renewed reservations are remembered, want at most 1000", n)
+		}
+	})
+}
+
 // distantStore is a store whose answers take a second.
 type distantStore struct{ engine.Store }
 
