@@ -46,6 +46,7 @@ type ledger struct {
 	all     int
 	pending int // reserves without an answer yet
 	ends    map[int64]int
+	first   int64 // no instant in ends is earlier
 }
 
 // begun is the number of reserves of a call that count until [opened.done].
@@ -115,17 +116,26 @@ const leastForgotten = 1000
 func (l *ledger) count() int { return l.all + l.pending }
 
 func (l *ledger) add(n int, end int64) {
-	l.all += n
+	if l.all += n; len(l.ends) == 0 || end < l.first {
+		l.first = end
+	}
 	l.ends[end] += n
 }
 
-// end forgets the reservations that have ended, and reports whether there were any.
+// end forgets the reservations that have ended, and reports whether there were any. It looks only when one may have ended:
+// a user that reserves far ahead has an instant for each reservation (regression: bug 259).
 func (l *ledger) end(now int64) bool {
+	if now < l.first {
+		return false
+	}
 	before := l.all
+	l.first = math.MaxInt64
 	for end, n := range l.ends {
 		if end <= now {
 			l.all -= n
 			delete(l.ends, end)
+		} else {
+			l.first = min(l.first, end)
 		}
 	}
 	return l.all < before

@@ -318,6 +318,36 @@ func TestRenewedElsewhereTakeNoMemory(t *testing.T) {
 	})
 }
 
+// TestRefusedReservesAreCheap checks that a reserve beyond a user's part costs no more than one within it, also if the user
+// has reserved far ahead, so that the reservations end at as many instants (regression: bug 259).
+func TestRefusedReservesAreCheap(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 1/1m}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := users.With(t.Context(), openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop"))
+	limiter := core.New(core.Config{})
+	defer limiter.Close()
+	const part = 30_000
+	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Keys: 4 * part})
+	answers := make([]decide.Response, 1)
+	reserve := func(n int) (took time.Duration) {
+		began := time.Now()
+		for range n {
+			s.Do(ctx, service.HTTP, []decide.Request{{Kind: engine.OpReserve, MaxDelay: 365 * 24 * time.Hour, Item: decide.Item{Policy: "api", Key: "k"}}}, answers)
+		}
+		return time.Since(began)
+	}
+	reserve(part - 500)
+	if answers[0].Reservation == "" {
+		t.Fatalf("%+v", answers[0])
+	}
+	within := reserve(500)
+	if beyond := reserve(500); answers[0].Err == nil || beyond > 4*within {
+		t.Errorf("500 refused reserves took %s, and 500 others %s: %v", beyond, within, answers[0].Err)
+	}
+}
+
 // distantStore is a store whose answers take a second.
 type distantStore struct{ engine.Store }
 
