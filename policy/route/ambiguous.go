@@ -171,10 +171,9 @@ func malformed(pair string) bool {
 
 // readsField reports whether a route reads a query field, to match or for a key.
 func (t *Table) readsField(name string) bool {
-	return slices.ContainsFunc(t.routes, func(r Route) bool {
-		m := &r.Match
+	return t.compared[fieldName(name)] || slices.ContainsFunc(t.routes, func(r Route) bool {
 		like := func(read string) bool { return sameField(read, name) }
-		return slices.ContainsFunc(m.Query, func(v Value) bool { return like(v.name) }) || m.When.names(name) ||
+		return slices.ContainsFunc(r.Match.Query, func(v Value) bool { return like(v.name) }) ||
 			slices.ContainsFunc(r.Charges, func(c Charge) bool {
 				return slices.ContainsFunc(c.Key, func(p Part) bool { return p.From == FromQuery && like(p.Name) })
 			})

@@ -299,6 +299,20 @@ func TestFieldsThatServersTakeForOne(t *testing.T) {
 	}
 }
 
+// TestConditionsOnFieldsInAnyCase checks that a condition on a field whose name has capitals or dots holds under each name
+// that a server takes for it, as one on another field does (regression: bug 260).
+func TestConditionsOnFieldsInAnyCase(t *testing.T) {
+	table := New([]Route{{Match: Conditions{When: must(CompileWhen(`request.query["pageSize"] == "all" || has(request.query.fullExport) || "a.b" in request.query`))}, Charges: constant}}, Proxies{})
+	for query, want := range map[string]bool{
+		"pageSize=all": true, "pagesize=all": true, "PAGESIZE=all": true, "pageSize[]=all": true, "FullExport=1": true, "fullexport[x]=1": true, "a.b": true, "a_b": true,
+		"A+b=1": true, "pageSize=9": false, "page=all": false, "ab=1": false, "": false,
+	} {
+		if _, ok := table.Find(&Request{Method: "GET", Path: "/", Query: query}); ok != want {
+			t.Errorf("%q: %t, want %t", query, ok, want)
+		}
+	}
+}
+
 // TestConditionsOnWhatOccursTwice checks that a condition sees each value that a server may read: two different values of
 // what it names are refused, and a field has each name that a server takes for it (regression: bug 194).
 func TestConditionsOnWhatOccursTwice(t *testing.T) {
@@ -439,6 +453,7 @@ func TestCheckQuery(t *testing.T) {
 		"": true, "token=a": true, "token=a&q=100%": true, "a;b=c;d": true, "q=%zz&v=2": true, "token=%41": true, "xtoken=a;b": true,
 		"token=a&x;token=b": false, "x=1;v=2": false, "v=2;x": false, "token=%zz": false, "x;%74oken=b": false, "plan=%": false, "y=1&;plan": false,
 		"token=a&%u0074oke%u006E=b": false, "%u0076=2": false, "%u0078token=b": true, // (regression: bug 224)
+		"PLAN=%zz": false, "plan[]=a;b": false, "planned=%zz": true, // (regression: bug 260)
 	} {
 		if err := table.CheckRead(&Request{Path: "/", Query: query}); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)

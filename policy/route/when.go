@@ -122,11 +122,6 @@ func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode)
 // String returns the condition as written.
 func (w *When) String() string { return w.text }
 
-// names reports whether the text of a condition names a query field. The receiver can be nil.
-func (w *When) names(field string) bool {
-	return w != nil && (strings.Contains(w.text, `"`+field+`"`) || strings.Contains(w.text, "'"+field+"'") || strings.Contains(w.text, varQuery+"."+field))
-}
-
 // words returns the words in the text of a condition, among which are the names that it reads. The receiver can be nil.
 func (w *When) words() []string {
 	if w == nil {
@@ -264,13 +259,20 @@ func (v *view) clientText() string {
 	return ""
 }
 
-// firstFields returns the first value of each query field, also under the name that less exact servers read.
+// firstFields returns the first value of each query field, also under the names by which less exact servers read it: the
+// one of [fieldName], and that of a condition, such as pageSize of the field pagesize (regression: bug 260).
 func (v *view) firstFields() map[string]string {
 	fields := firsts(v.queryValues(), false)
-	for name, values := range v.merged() {
-		if _, there := fields[name]; !there {
+	add := func(name string, values []string) {
+		if _, there := fields[name]; !there && len(values) > 0 {
 			fields[name] = values[0]
 		}
+	}
+	for name, values := range v.merged() {
+		add(name, values)
+	}
+	for _, name := range v.table.unusual {
+		add(name, v.fields(name))
 	}
 	return fields
 }
