@@ -36,6 +36,7 @@ func (c *Config) routeNotes() (notes []string) {
 	notes = append(notes, noteEach(c.onlyPenalties(routes), "%d more routes have only penalties", func(i int) string {
 		return fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i)
 	})...)
+	notes = append(notes, c.freeNotes(routes)...)
 	notes = append(notes, noteEach(c.holding(routes), "%d more routes charge concurrency policies", func(i int) string {
 		return fmt.Sprintf("route %d charges a concurrency policy, so only headgate gateway accepts this file: it holds the permits while a request lasts", i)
 	})...)

@@ -21,21 +21,39 @@ func (c *Config) proxyNotes() []string {
 	})
 }
 
-// conditionNotes reports conditions on headers under names that no request has there, so that they do not hold.
+// conditionNotes reports conditions on what no request has, so that they do not hold, and those that a client leaves by a
+// body of unknown size.
 func conditionNotes(routes []route.Route) []string {
-	type condition struct {
-		route  int
-		header string
-	}
-	var all []condition
+	var all []string
 	for i := range routes {
-		for _, name := range routes[i].Match.When.NoHeaders() {
-			all = append(all, condition{i, name})
+		when := routes[i].Match.When
+		for _, name := range when.NoHeaders() {
+			all = append(all, fmt.Sprintf("route %d reads request.headers[%q], which no request has: names are in lower case there, and the host is request.host", i, name))
+		}
+		for _, c := range when.NoTexts() {
+			all = append(all, fmt.Sprintf("route %d compares %s with %q, which no request has: it would be %q", i, c[0], c[1], c[2]))
+		}
+		if when.MissesUnknown() {
+			all = append(all, fmt.Sprintf("route %d does not match a chunked body, nor any body in authorize, for which request.size is -1: add || request.size < 0, unless another route limits them", i))
 		}
 	}
-	return noteEach(all, "%d more conditions read headers that no request has", func(c condition) string {
-		return fmt.Sprintf("route %d reads request.headers[%q], which no request has: names are in lower case there, and the host is request.host", c.route, c.header)
-	})
+	return noteEach(all, "%d more conditions do not hold where they seem to", func(note string) string { return note })
+}
+
+// freeNotes reports charges of 0 units, which always pass.
+func (c *Config) freeNotes(routes []route.Route) []string {
+	var all []string
+	for i := range routes {
+		for _, charge := range routes[i].Charges {
+			for _, name := range charge.Policies {
+				p, ok := c.Policies.Get(name)
+				if cost := charge.Cost; ok && cost.Header == "" && (cost.Set && cost.Units == 0 || !cost.Set && p.Cost == 0) {
+					all = append(all, fmt.Sprintf("route %d charges policy %s 0 units, so the policy denies none of its requests", i, name))
+				}
+			}
+		}
+	}
+	return noteEach(all, "%d more charges are of 0 units", func(note string) string { return note })
 }
 
 // literalNotes reports segments of paths that name a parameter in another program's syntax. They match only their text.

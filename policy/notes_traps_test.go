@@ -49,16 +49,26 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-// TestConditionsOnNoHeader checks the notes about conditions on headers under names that no request has there
-// (regression: bug 229).
-func TestConditionsOnNoHeader(t *testing.T) {
+// TestConditionsThatDoNotHold checks the notes about conditions on headers under names that no request has there, on texts
+// that a variable never has, and on sizes that a client need not state (regression: bugs 229, 252).
+func TestConditionsThatDoNotHold(t *testing.T) {
 	for when, want := range map[string]string{
-		`request.headers["X-Plan"] == "free"`:                                    `route 0 reads request.headers["X-Plan"], `,
-		`"X-Plan" in request.headers && request.headers['X-Plan'] == 'free'`:     `route 0 reads request.headers["X-Plan"], `,
-		`request.headers.Plan == "free"`:                                         `route 0 reads request.headers["Plan"], `,
-		`request.headers["host"] == "h"`:                                         `route 0 reads request.headers["host"], `,
-		`"x-plan" in request.headers && request.headers["x-plan"] != "X-Plan"`:   "",
-		`request.query["Plan"] == "Free" && request.headers["x_plan"] == "Host"`: "",
+		`request.headers["X-Plan"] == "free"`:                                         `route 0 reads request.headers["X-Plan"], `,
+		`"X-Plan" in request.headers && request.headers['X-Plan'] == 'free'`:          `route 0 reads request.headers["X-Plan"], `,
+		`request.headers.Plan == "free"`:                                              `route 0 reads request.headers["Plan"], `,
+		`request.headers["host"] == "h"`:                                              `route 0 reads request.headers["host"], `,
+		`"x-plan" in request.headers && request.headers["x-plan"] != "X-Plan"`:        "",
+		`request.query["Plan"] == "Free" && request.headers["x_plan"] == "Host"`:      "",
+		`request.method == "post"`:                                                    `route 0 compares request.method with "post", `,
+		`request.host != 'API.example.com:8080'`:                                      `route 0 compares request.host with "API.example.com:8080", `,
+		`request.path == "/login/"`:                                                   `route 0 compares request.path with "/login/", `,
+		`request.method == "POST" && request.host == "h" && request.path == "/Login"`: "",
+		`request.size > 1000000`:                                                      `route 0 does not match a chunked body, `,
+		`1000 <= request.size && request.size < 2000`:                                 `route 0 does not match a chunked body, `,
+		`request.size > 1000000 || request.size < 0`:                                  "",
+		`request.size == -1 || request.size >= 1000000`:                               "",
+		`request.size < 1000`:                                                         "",
+		`request.size >= 0`:                                                           "",
 	} {
 		config, err := policy.Parse("x.yaml", []byte("policies: {all: 100/s}\nroutes:\n- match:\n    when: |-\n      "+when+"\n  key: [client_ip]\n  policies: [all]"))
 		if err != nil {
@@ -66,6 +76,27 @@ func TestConditionsOnNoHeader(t *testing.T) {
 		}
 		if notes := strings.Join(config.Notes(), "\n"); notes != "" && want == "" || !strings.HasPrefix(notes, want) || strings.Count(notes, "\n") > 0 {
 			t.Errorf("%s: %q, want %q", when, notes, want)
+		}
+	}
+}
+
+// TestFreeCharges checks the notes about charges of 0 units (regression: bug 257).
+func TestFreeCharges(t *testing.T) {
+	const free = "route 0 charges policy free 0 units"
+	for route, want := range map[string]string{
+		"key: [client_ip], policies: [all, free]":                                                free,
+		"key: [client_ip], policies: [all], cost: 0":                                             "route 0 charges policy all 0 units",
+		"charge: [{key: [client_ip], policy: all}, {key: [{header: A}], policy: free}]":          free,
+		"key: [client_ip], policies: [free], cost: 2":                                            "",
+		"key: [client_ip], policies: [free], cost: {header: X-Cost, max: 9}":                     "",
+		"charge: [{key: [client_ip], policy: all}, {key: [{header: A}], policy: free, cost: 1}]": "",
+	} {
+		config, err := policy.Parse("x.yaml", []byte("policies: {all: 100/s, free: {algorithm: token-bucket, rate: 5/s, cost: 0}}\nroutes: [{"+route+"}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(config.Notes(), "\n"); strings.Contains(notes, "0 units") != (want != "") || !strings.Contains(notes, want) {
+			t.Errorf("%s: %q, want %q", route, notes, want)
 		}
 	}
 }

@@ -79,6 +79,21 @@ func (p *Policy) Divides() bool {
 	return slices.ContainsFunc(p.members, func(m member) bool { return m.limit.Algorithm().Divides() })
 }
 
+// ShortestTerm returns the shortest term of the policy and of those under "all" or "first", or nil if none has one.
+// Shadows do not count.
+func (p *Policy) ShortestTerm() (term *engine.Term) {
+	if p.Shadow {
+		return nil
+	}
+	term = p.Term
+	for i := range p.members {
+		if m := &p.members[i]; !m.shadow {
+			term = term.Shorter(m.policy.Term)
+		}
+	}
+	return term
+}
+
 // Space returns the namespace of the policy's counters.
 func (p *Policy) Space() string { return p.space }
 

@@ -45,13 +45,7 @@ func (r *Rules) WatchTerms(policies *policy.Set) {
 }
 
 // setTerm gives a reserve the shortest term of its policies. The estimates are the units requested for each charge.
-func setTerm(op *engine.Op, charges []policy.Charge) {
-	var term *engine.Term
-	for i := range charges {
-		if owner := charges[i].Owner; owner != nil {
-			term = term.Shorter(owner.Term)
-		}
-	}
+func setTerm(op *engine.Op, term *engine.Term, charges []policy.Charge) {
 	if term == nil {
 		return
 	}

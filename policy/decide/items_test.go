@@ -261,10 +261,12 @@ policies:
 	}
 }
 
-// A limiter that New did not make returns an error for each request, and middleware with it answers 503, also with FailOpen
-// (regression: bug 209).
+// A limiter that New did not make, also one with a file from Replace, returns an error for each request, and middleware with
+// it answers 503, also with FailOpen (regression: bugs 209, 255).
 func TestLimiterThatWasNotMade(t *testing.T) {
-	for _, l := range []*filelimit.Limiter{nil, {}} {
+	var replaced filelimit.Limiter
+	replaced.Replace(&policy.Config{})
+	for _, l := range []*filelimit.Limiter{nil, {}, &replaced} {
 		_, allow := l.Allow(t.Context(), "plan", "k")
 		_, reset := l.Reset(t.Context(), "plan", "k")
 		_, request := l.AllowRequest(httptest.NewRequest(http.MethodGet, "/", nil))

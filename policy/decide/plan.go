@@ -24,6 +24,7 @@ type plan struct {
 	failure policy.Failure
 	cost    int64
 	choices choices
+	term    *engine.Term // of a reserve: the shortest of its policies
 	// reports is true if the operation before the deciding one restarts a reservation's term.
 	reports bool
 	// denied is true if the request lacks a part of its route's key. Such a request is not charged and never passes.
@@ -130,6 +131,9 @@ func (b *Batch) limitsOf(at *plan, i int, named string) error {
 	}
 	cost := item.cost(p.Cost)
 	at.names(p, cost, p.Answers())
+	if r.Kind == engine.OpReserve {
+		at.term = at.term.Shorter(p.ShortestTerm())
+	}
 	b.gathered = p.Charges(b.gathered, named, cost, b.keys.names...)
 	policy.Classify(b.gathered[from:], r.Class, named, b.keys.names...)
 	if r.Target != "" {
@@ -250,7 +254,7 @@ func (b *Batch) decides(at *plan, op *engine.Op) {
 	countable(op)
 	if op.Kind == engine.OpReserve {
 		r.reserves(op)
-		setTerm(op, b.gathered)
+		setTerm(op, at.term, b.gathered)
 	}
 	at.failure.Mark(op)
 	r.holdWith(op)

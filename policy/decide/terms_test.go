@@ -67,3 +67,32 @@ func TestTerms(t *testing.T) {
 		}
 	})
 }
+
+// TestTermOfSeveralLimits checks that a reserve under a policy with "all" or "first" has the shortest term of this policy
+// and of those that it lists, without shadows (regression: bug 250).
+func TestTermOfSeveralLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("x.yaml", []byte(`
+policies:
+  free:  {algorithm: fixed-window, limit: 9, window: 1h}
+  bound: {algorithm: fixed-window, limit: 9, window: 1h, settle_within: 10s}
+  quiet: {algorithm: fixed-window, limit: 9, window: 1h, settle_within: 5s, shadow: true}
+  own:   {all: [free, quiet], settle_within: 20s}
+  both:  {all: [bound, free], settle_within: 20s}
+  any:   {first: [free, bound]}
+  none:  {all: [free, quiet]}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		limiter := headgate.New()
+		defer limiter.Close()
+		l := filelimit.New(config, limiter)
+		for name, within := range map[string]time.Duration{"own": 20 * time.Second, "both": 10 * time.Second, "any": 10 * time.Second, "none": 0} {
+			answer := ask(t, l, decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: name, Key: "k"}})
+			if answer.Err != nil || answer.Reservation == "" || answer.SettleWithin != within {
+				t.Errorf("%s: the term is %s, %v; want %s", name, answer.SettleWithin, answer.Err, within)
+			}
+		}
+	})
+}

@@ -53,7 +53,7 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 	return l
 }
 
-func (l *Limiter) made() bool { return l != nil && l.config.Load() != nil }
+func (l *Limiter) made() bool { return l != nil && l.rules.Limiter != nil }
 
 // errNotMade is the error of a limiter that New did not make. It is no [*engine.InputError], for which middleware would
 // blame the client.

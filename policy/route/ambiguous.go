@@ -20,21 +20,30 @@ func (t *Table) Check(r *Request) error {
 	return t.CheckRead(r)
 }
 
-// CheckRead returns an error for a request that an upstream may read differently than the routes: with a malformed pair
-// in the query that may contain a field that a route reads, as in a=1;token=x or token=%zz, which routes and some servers
-// omit, with a header that some servers take for one that a route reads, or that replaces the method, or with two values
-// of what a condition compares.
+// CheckRead returns an error for a request that an upstream may read differently than the routes: with a path that begins
+// with two slashes, if a route depends on the path, with a malformed pair in the query that may contain a field that a
+// route reads, as in a=1;token=x or token=%zz, which routes and some servers omit, with a header that some servers take for
+// one that a route reads, or that replaces the method, or with two values of what a condition compares.
 func (t *Table) CheckRead(r *Request) error {
 	if t == nil {
 		return nil
 	}
-	if err := cmp.Or(t.checkHeaders(r), checkPreflight(r), t.checkRepeated(r)); err != nil {
+	if err := cmp.Or(t.checkStart(r), t.checkHeaders(r), t.checkMethodField(r), t.checkRepeated(r)); err != nil {
 		return err
 	}
 	if pair, name := omitted(r.Query, t.readsField); name != "" {
 		return engine.InvalidInput("query", engine.Quote(pair), "the field "+name+" in a pair of its own without ; and with % only before two hexadecimal digits")
 	}
 	return nil
+}
+
+// checkStart refuses //x/login if a route depends on the path: parsers of URL references, as in Node's new URL(target,
+// base), read it as /login of the host x, and routes as /x/login (regression: bug 253).
+func (t *Table) checkStart(r *Request) error {
+	if !t.paths || !strings.HasPrefix(r.Path, "//") {
+		return nil
+	}
+	return engine.InvalidInput("path", engine.Quote(r.Path), "a path that begins with one slash, because routes depend on the path")
 }
 
 // omitted returns the first pair of a query that net/url omits, but in which another server may read one of some fields,
@@ -101,15 +110,20 @@ func (t *Table) checkMethod(r *Request, name, plain string) error {
 // isOptions reports whether a request may be a preflight, which passes without a charge.
 func isOptions(r *Request) bool { return strings.EqualFold(r.Method, http.MethodOptions) }
 
-// checkPreflight refuses an OPTIONS request whose field _method names another method: WordPress runs that one.
-func checkPreflight(r *Request) error {
-	if !isOptions(r) || !strings.Contains(r.Query, "=") {
+// checkMethodField refuses a request whose field _method names another method, if a route depends on the method, and an
+// OPTIONS request, which may pass without a charge: Symfony, Laravel and WordPress run that one (bugs 223, 254).
+func (t *Table) checkMethodField(r *Request) error {
+	const field = "_method"
+	if r.Query == "" || !t.methods && !isOptions(r) {
 		return nil
 	}
-	fields, _ := url.ParseQuery(r.Query) // of a malformed query, the readable pairs
-	for _, method := range alike(fields)["_method"] {
-		if !strings.EqualFold(method, http.MethodOptions) {
-			return engine.InvalidInput("query field _method", engine.Quote(method), "no such field in an OPTIONS request, which may pass without a charge")
+	for pair := range strings.SplitSeq(r.Query, "&") {
+		name, method, _ := strings.Cut(pair, "=")
+		if len(name) < len(field) || fieldName(decode(strings.ReplaceAll(name, "+", " "))) != field {
+			continue
+		}
+		if method = decode(method); !strings.EqualFold(method, r.Method) && (isOptions(r) || !t.readsField(field)) {
+			return engine.InvalidInput("query field "+field, engine.Quote(method), "no such field, or the method of the request, because routes depend on the method")
 		}
 	}
 	return nil
@@ -157,10 +171,9 @@ func malformed(pair string) bool {
 
 // readsField reports whether a route reads a query field, to match or for a key.
 func (t *Table) readsField(name string) bool {
-	return slices.ContainsFunc(t.routes, func(r Route) bool {
-		m := &r.Match
+	return t.compared[fieldName(name)] || slices.ContainsFunc(t.routes, func(r Route) bool {
 		like := func(read string) bool { return sameField(read, name) }
-		return slices.ContainsFunc(m.Query, func(v Value) bool { return like(v.name) }) || m.When.names(name) ||
+		return slices.ContainsFunc(r.Match.Query, func(v Value) bool { return like(v.name) }) ||
 			slices.ContainsFunc(r.Charges, func(c Charge) bool {
 				return slices.ContainsFunc(c.Key, func(p Part) bool { return p.From == FromQuery && like(p.Name) })
 			})

@@ -75,13 +75,19 @@ func (p *Part) source() string {
 // values differ.
 func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	text, readable = p.read(v, path)
+	text = p.changed(text)
+	return text, readable && (p.From == FromConst || !hasControl(text))
+}
+
+// changed returns a value without white space around it and in lower case, if the part says so.
+func (p *Part) changed(text string) string {
 	if p.Trim {
 		text = strings.TrimSpace(text)
 	}
 	if p.Lower {
 		text = strings.ToLower(text)
 	}
-	return text, readable && (p.From == FromConst || !hasControl(text))
+	return text
 }
 
 // hasControl reports whether a text has a character that no honest key has. Some servers read ann%00x as ann.

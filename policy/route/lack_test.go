@@ -299,6 +299,20 @@ func TestFieldsThatServersTakeForOne(t *testing.T) {
 	}
 }
 
+// TestConditionsOnFieldsInAnyCase checks that a condition on a field whose name has capitals or dots holds under each name
+// that a server takes for it, as one on another field does (regression: bug 260).
+func TestConditionsOnFieldsInAnyCase(t *testing.T) {
+	table := New([]Route{{Match: Conditions{When: must(CompileWhen(`request.query["pageSize"] == "all" || has(request.query.fullExport) || "a.b" in request.query`))}, Charges: constant}}, Proxies{})
+	for query, want := range map[string]bool{
+		"pageSize=all": true, "pagesize=all": true, "PAGESIZE=all": true, "pageSize[]=all": true, "FullExport=1": true, "fullexport[x]=1": true, "a.b": true, "a_b": true,
+		"A+b=1": true, "pageSize=9": false, "page=all": false, "ab=1": false, "": false,
+	} {
+		if _, ok := table.Find(&Request{Method: "GET", Path: "/", Query: query}); ok != want {
+			t.Errorf("%q: %t, want %t", query, ok, want)
+		}
+	}
+}
+
 // TestConditionsOnWhatOccursTwice checks that a condition sees each value that a server may read: two different values of
 // what it names are refused, and a field has each name that a server takes for it (regression: bug 194).
 func TestConditionsOnWhatOccursTwice(t *testing.T) {
@@ -396,23 +410,32 @@ func TestCheckMethod(t *testing.T) {
 	}
 }
 
-// TestCheckPreflight checks that a preflight, which passes without a charge, is none for a server that takes the method
-// from the query, as WordPress does (regression: bug 223).
-func TestCheckPreflight(t *testing.T) {
-	table := New([]Route{{Charges: constant}}, Proxies{})
+// TestCheckMethodField checks that no field of the query replaces the method that routes have seen, also in a preflight,
+// which passes without a charge: Symfony, Laravel and WordPress read it (regression: bugs 223, 254).
+func TestCheckMethodField(t *testing.T) {
+	any := New([]Route{{Charges: constant}}, Proxies{})
+	methods := New([]Route{{Match: Conditions{Methods: []string{"DELETE"}}, Charges: constant}}, Proxies{})
+	reads := New([]Route{{Match: Conditions{Methods: []string{"POST"}, Query: []Value{QueryValue("_method", "DELETE")}}, Charges: constant}}, Proxies{})
 	for _, c := range []struct {
+		table         *Table
 		method, query string
 		ok            bool
 	}{
-		{"OPTIONS", "_method=POST", false},
-		{"options", "a=b&%5Fmethod=POST", false},
-		{"OPTIONS", "a=%zz&_method=POST", false},
-		{"OPTIONS", "_method=options&_method=GET", false},
-		{"OPTIONS", "_method=OPTIONS", true},
-		{"OPTIONS", "method=POST", true},
-		{"POST", "_method=DELETE", true},
+		{any, "OPTIONS", "_method=POST", false},
+		{any, "options", "a=b&%5Fmethod=POST", false},
+		{any, "OPTIONS", "a=%zz&_method=POST", false},
+		{any, "OPTIONS", "_method=options&_method=GET", false},
+		{any, "OPTIONS", "_method=OPTIONS", true},
+		{any, "OPTIONS", "method=POST", true},
+		{any, "POST", "_method=DELETE", true},
+		{methods, "POST", "_method=DELETE", false},
+		{methods, "POST", "a=b&.METHOD=%44ELETE", false},
+		{methods, "POST", "_method[]=DELETE", false},
+		{methods, "POST", "_method=post&a=_method=DELETE", true},
+		{methods, "POST", "method=DELETE", true},
+		{reads, "POST", "_method=DELETE", true},
 	} {
-		if err := table.CheckRead(&Request{Method: c.method, Path: "/", Query: c.query}); (err == nil) != c.ok {
+		if err := c.table.CheckRead(&Request{Method: c.method, Path: "/", Query: c.query}); (err == nil) != c.ok {
 			t.Errorf("%s ?%s: %v", c.method, c.query, err)
 		}
 	}
@@ -430,6 +453,7 @@ func TestCheckQuery(t *testing.T) {
 		"": true, "token=a": true, "token=a&q=100%": true, "a;b=c;d": true, "q=%zz&v=2": true, "token=%41": true, "xtoken=a;b": true,
 		"token=a&x;token=b": false, "x=1;v=2": false, "v=2;x": false, "token=%zz": false, "x;%74oken=b": false, "plan=%": false, "y=1&;plan": false,
 		"token=a&%u0074oke%u006E=b": false, "%u0076=2": false, "%u0078token=b": true, // (regression: bug 224)
+		"PLAN=%zz": false, "plan[]=a;b": false, "planned=%zz": true, // (regression: bug 260)
 	} {
 		if err := table.CheckRead(&Request{Path: "/", Query: query}); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)

@@ -74,6 +74,38 @@ func TestCheckSegments(t *testing.T) {
 	}
 }
 
+// TestPathsOfOtherParsers covers paths that parsers of URLs read differently than routes (regression: bug 253).
+func TestPathsOfOtherParsers(t *testing.T) {
+	table := func(c Conditions) *Table { return New([]Route{{Match: c, Charges: constant}}, Proxies{}) }
+	login := table(Conditions{Path: must(ParsePath("/login"))})
+	when := table(Conditions{When: must(CompileWhen(`request.path == "/login"`))})
+	any := table(Conditions{Methods: []string{"GET"}})
+	for _, c := range []struct {
+		table *Table
+		path  string
+		ok    bool
+	}{
+		{login, "//x/login", false},
+		{login, "///x/login", false},
+		{when, "//x/login", false},
+		{login, "//", false},
+		{any, "//x/login", true},
+		{nil, "//x/login", true},
+		{login, "/x//login", true},
+		{login, "/%2Fx/login", true},
+		{login, "", true},
+		{any, `/\login`, false},
+		{nil, `/x\login`, false},
+		{any, "/login x", false},
+		{login, "/x%5Clogin", true},
+		{login, "/login%20x", true},
+	} {
+		if err := c.table.Check(&Request{Method: "GET", Path: c.path}); (err == nil) != c.ok {
+			t.Errorf("%q: %v", c.path, err)
+		}
+	}
+}
+
 // TestAnyCase checks that literal segments and conditions match in any case if the server's paths do, and that the key
 // keeps its case.
 func TestAnyCase(t *testing.T) {

@@ -36,7 +36,7 @@ func (c *Charge) MayCount(key string) bool {
 // mayBe reports whether the part can have this value, or a value that matches this pattern with *.
 func (p *Part) mayBe(value string) bool {
 	switch pattern := strings.Contains(value, "*"); {
-	case value == "":
+	case value == "" || p.spelled(value) != value:
 		return false
 	case p.From == FromConst:
 		return pattern || value == p.Name
@@ -47,6 +47,18 @@ func (p *Part) mayBe(value string) bool {
 	default:
 		return true
 	}
+}
+
+// spelled returns a value as keys have it: in lower case, without white space around it, and of Authorization in one
+// spelling (regression: bug 256).
+func (p *Part) spelled(value string) string {
+	switch {
+	case p.From == FromBearer && strings.ContainsAny(value, " \t"):
+		_, value, _ = core.Credential(value)
+	case p.From == FromHeader && strings.EqualFold(p.Name, "Authorization"):
+		value, _ = core.Authorization(value)
+	}
+	return p.changed(value)
 }
 
 // isClient reports whether text is an IPv4 address, or an IPv6 network of the part's size.

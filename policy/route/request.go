@@ -61,10 +61,11 @@ func (r *Request) Check() error {
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
 		return engine.InvalidInput("request target", engine.Quote(r.Path), "a path that begins with /, a URL with such a path, or OPTIONS *")
 	}
-	if strings.Contains(r.Path, "#") || strings.ContainsAny(r.Query, "# ") {
+	if strings.ContainsAny(r.Path, "# \\") || strings.ContainsAny(r.Query, "# ") {
 		// Some servers end a target at #, and HTTP/1 ends it at a blank, which a query of HTTP/2 can contain. Of
-		// ?token=real#1 they read the token real, but the key would be real#1, and a fresh one for each number.
-		return engine.InvalidInput("request target", engine.Quote(r.Path+"?"+r.Query), "a path and a query with # as %23 and a blank as %20")
+		// ?token=real#1 they read the token real, but the key would be real#1, and a fresh one for each number. Parsers
+		// of URLs in JavaScript read /x\login as /x/login (bug 253).
+		return engine.InvalidInput("request target", engine.Quote(r.Path+"?"+r.Query), "a path and a query with # as %23, a blank as %20 and a backslash as %5C")
 	}
 	if err := checkSegments(r.Path); err != nil {
 		return err

@@ -18,11 +18,14 @@ type Table struct {
 	proxies Proxies
 	hosts   hosts
 	methods bool // a route depends on the method
+	paths   bool // a route depends on the path
 	// reads has the headers that routes read, by their names with hyphens in place of underscores.
 	reads       map[string]string
 	underscores bool // one of them has an underscore
 	// compared has the texts in when conditions, among which are the names of headers, and of fields by [fieldName].
 	compared map[string]bool
+	// unusual has those of these texts that are not as [fieldName] writes them, such as pageSize.
+	unusual []string
 }
 
 // New returns a table with routes in the given order. X-Forwarded-For is trusted only from proxies.
@@ -32,8 +35,11 @@ func New(routes []Route, proxies Proxies) *Table {
 		m := &routes[i].Match
 		t.hosts.add(m.Host).add(&m.Path).add(&routes[i], i)
 		t.methods = t.methods || len(m.Methods) > 0 || m.When != nil && strings.Contains(m.When.text, varMethod)
+		t.paths = t.paths || m.Path.text != "" || m.When != nil && strings.Contains(m.When.text, varPath)
 		for _, name := range m.When.named() {
-			t.compared[fieldName(name)] = true
+			if t.compared[fieldName(name)] = true; name != fieldName(name) && !strings.Contains(name, "[") {
+				t.unusual = append(t.unusual, name)
+			}
 		}
 		for name := range routes[i].headers {
 			t.reads[canonical(strings.ReplaceAll(name, "_", "-"))] = name

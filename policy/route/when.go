@@ -122,11 +122,6 @@ func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode)
 // String returns the condition as written.
 func (w *When) String() string { return w.text }
 
-// names reports whether the text of a condition names a query field. The receiver can be nil.
-func (w *When) names(field string) bool {
-	return w != nil && (strings.Contains(w.text, `"`+field+`"`) || strings.Contains(w.text, "'"+field+"'") || strings.Contains(w.text, varQuery+"."+field))
-}
-
 // words returns the words in the text of a condition, among which are the names that it reads. The receiver can be nil.
 func (w *When) words() []string {
 	if w == nil {
@@ -166,6 +161,43 @@ func (w *When) NoHeaders() (names []string) {
 		}
 	}
 	return names
+}
+
+// comparedLike matches a comparison of a variable with a text.
+var comparedLike = regexp.MustCompile(`(request\.(?:method|host|path))\s*[=!]=\s*["']([^"'\\]*)["']`)
+
+// NoTexts returns the comparisons in a condition with texts that the variable never has, in another case or form, each as
+// the variable, the text, and the text that it has instead. The receiver can be nil.
+func (w *When) NoTexts() (compared [][3]string) {
+	if w == nil {
+		return nil
+	}
+	for _, match := range comparedLike.FindAllStringSubmatch(w.text, -1) {
+		has := match[2]
+		switch match[1] {
+		case varMethod:
+			has = upper(has)
+		case varHost:
+			has = normalHost(has)
+		default:
+			has = NormalPath(has)
+		}
+		if has != match[2] {
+			compared = append(compared, [3]string{match[1], match[2], has})
+		}
+	}
+	return compared
+}
+
+// largeLike matches a condition on large bodies, and unknownLike one on bodies of unknown size.
+var (
+	largeLike   = regexp.MustCompile(`request\.size\s*>=?\s*[1-9]|[0-9]\s*<=?\s*request\.size`)
+	unknownLike = regexp.MustCompile(`request\.size\s*(?:<\s*0|<=\s*-1|==\s*-1)|(?:0\s*>|-1\s*>=|-1\s*==)\s*request\.size`)
+)
+
+// MissesUnknown reports whether a condition holds for large bodies, but for none of unknown size. The receiver can be nil.
+func (w *When) MissesUnknown() bool {
+	return w != nil && largeLike.MatchString(w.text) && !unknownLike.MatchString(w.text)
 }
 
 // Errors returns the number of evaluations that have failed, because a header was missing or the cost was too high. A
@@ -227,13 +259,20 @@ func (v *view) clientText() string {
 	return ""
 }
 
-// firstFields returns the first value of each query field, also under the name that less exact servers read.
+// firstFields returns the first value of each query field, also under the names by which less exact servers read it: the
+// one of [fieldName], and that of a condition, such as pageSize of the field pagesize (regression: bug 260).
 func (v *view) firstFields() map[string]string {
 	fields := firsts(v.queryValues(), false)
-	for name, values := range v.merged() {
-		if _, there := fields[name]; !there {
+	add := func(name string, values []string) {
+		if _, there := fields[name]; !there && len(values) > 0 {
 			fields[name] = values[0]
 		}
+	}
+	for name, values := range v.merged() {
+		add(name, values)
+	}
+	for _, name := range v.table.unusual {
+		add(name, v.fields(name))
 	}
 	return fields
 }

@@ -38,6 +38,7 @@ func newOpened(keys int64) opened {
 type openedBy struct {
 	open, marked ledger
 	renewed      map[string]int64
+	forgetAt     int // the number of renewed reservations at which those that have ended are forgotten
 }
 
 // ledger counts reservations: in all, and by the instant, in µs since 1970, when they end.
@@ -45,6 +46,7 @@ type ledger struct {
 	all     int
 	pending int // reserves without an answer yet
 	ends    map[int64]int
+	first   int64 // no instant in ends is earlier
 }
 
 // begun is the number of reserves of a call that count until [opened.done].
@@ -86,38 +88,54 @@ func (o *opened) done(u *users.User, of begun) {
 	by.marked.pending -= of.marked
 }
 
-// by returns what a user has made. If the user has taken a part, it first forgets what has ended, which bounds the
-// memory also for a user that only renews here. It requires the lock.
+// by returns what a user has made. If the user has taken a part, or has twice as many renewed reservations as before, it
+// first forgets what has ended: reservations that are renewed here and settled by another server would otherwise stay until
+// each user has taken its part (regression: bug 258). It requires the lock.
 func (o *opened) by(u *users.User) *openedBy {
 	by := o.of[u.Name]
 	if by == nil {
-		by = &openedBy{open: ledger{ends: map[int64]int{}}, marked: ledger{ends: map[int64]int{}}, renewed: map[string]int64{}}
+		by = &openedBy{open: ledger{ends: map[int64]int{}}, marked: ledger{ends: map[int64]int{}}, renewed: map[string]int64{}, forgetAt: leastForgotten}
 		o.of[u.Name] = by
 	}
 	now := time.Now().UnixMicro()
 	if by.marked.count() >= o.mostMarked {
 		by.marked.end(now)
 	}
-	if by.open.count() >= o.most && by.open.end(now) {
-		maps.DeleteFunc(by.renewed, func(_ string, end int64) bool { return end <= now })
+	if by.open.count() >= o.most || len(by.renewed) >= by.forgetAt {
+		if by.open.end(now) {
+			maps.DeleteFunc(by.renewed, func(_ string, end int64) bool { return end <= now })
+		}
+		by.forgetAt = max(leastForgotten, 2*len(by.renewed))
 	}
 	return by
 }
 
+// leastForgotten is the least number of renewed reservations of a user among which ended ones are looked for.
+const leastForgotten = 1000
+
 func (l *ledger) count() int { return l.all + l.pending }
 
 func (l *ledger) add(n int, end int64) {
-	l.all += n
+	if l.all += n; len(l.ends) == 0 || end < l.first {
+		l.first = end
+	}
 	l.ends[end] += n
 }
 
-// end forgets the reservations that have ended, and reports whether there were any.
+// end forgets the reservations that have ended, and reports whether there were any. It looks only when one may have ended:
+// a user that reserves far ahead has an instant for each reservation (regression: bug 259).
 func (l *ledger) end(now int64) bool {
+	if now < l.first {
+		return false
+	}
 	before := l.all
+	l.first = math.MaxInt64
 	for end, n := range l.ends {
 		if end <= now {
 			l.all -= n
 			delete(l.ends, end)
+		} else {
+			l.first = min(l.first, end)
 		}
 	}
 	return l.all < before

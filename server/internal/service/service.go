@@ -205,7 +205,7 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, set *policy.Set, fro
 func termed(set *policy.Set, r *decide.Request) bool {
 	has := func(name string) bool {
 		p, ok := set.Get(name)
-		return ok && p.Term != nil
+		return ok && p.ShortestTerm() != nil
 	}
 	return has(r.Policy) || slices.ContainsFunc(r.Items, func(i decide.Item) bool { return has(i.Policy) })
 }

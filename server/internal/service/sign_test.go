@@ -221,6 +221,36 @@ func TestOneUserCannotLeaveAllMarks(t *testing.T) {
 	})
 }
 
+// TestPartsUnderAll checks that reservations under a policy with "all" count for the same quarters as those under the
+// policies that it lists (regression: bug 251).
+func TestPartsUnderAll(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte(`policies:
+  api: {algorithm: token-bucket, rate: 999/s}
+  calls: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}
+  both: {all: [api, calls]}
+  own: {all: [api], settle_within: 1m}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"both", "own"} {
+		limiter := core.New(core.Config{})
+		defer limiter.Close()
+		ctx := users.With(t.Context(), openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop"))
+		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Keys: 40})
+		n := 0
+		for range 20 {
+			answers := make([]decide.Response, 1)
+			s.Do(ctx, service.HTTP, []decide.Request{{Kind: engine.OpReserve, Item: decide.Item{Policy: name, Key: "k"}}}, answers)
+			if answers[0].Reservation != "" {
+				n++
+			}
+		}
+		if n != 10 {
+			t.Errorf("%s: %d open reservations of one user, want a quarter of 40", name, n)
+		}
+	}
+}
+
 // TestRenewalsElsewhereAreForgotten checks that a server that only renews a user's reservations forgets those that have
 // ended.
 func TestRenewalsElsewhereAreForgotten(t *testing.T) {
@@ -251,6 +281,71 @@ func TestRenewalsElsewhereAreForgotten(t *testing.T) {
 			t.Errorf("%d reservations are counted, want at most a quarter of 40", n)
 		}
 	})
+}
+
+// TestRenewedElsewhereTakeNoMemory checks that a server forgets the ended ones of many reservations that it has renewed and
+// another has settled, long before they are the user's part (regression: bug 258).
+func TestRenewedElsewhereTakeNoMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := users.With(t.Context(), openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop"))
+		limiter := core.New(core.Config{})
+		defer limiter.Close()
+		secret := func(context.Context) ([]byte, error) { return []byte("shared"), nil }
+		settles := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Secret: secret})
+		renews := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Secret: secret})
+		do := func(s *service.Service, r decide.Request) string {
+			answers := make([]decide.Response, 1)
+			if s.Do(ctx, service.HTTP, []decide.Request{r}, answers); answers[0].Err != nil {
+				t.Fatal(answers[0].Err)
+			}
+			return answers[0].Reservation
+		}
+		for range 60 {
+			for range 100 {
+				made := do(settles, decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "api", Key: "k"}})
+				do(renews, decide.Request{Kind: engine.OpRenew, Reservation: made})
+				do(settles, decide.Request{Kind: engine.OpSettle, Reservation: made})
+			}
+			time.Sleep(time.Minute)
+		}
+		if n := renews.Renewed("shop"); n > 1000 {
+			t.Errorf("%d of 6000 renewed reservations are remembered, want at most 1000", n)
+		}
+	})
+}
+
+// TestRefusedReservesAreCheap checks that a reserve beyond a user's part costs no more than one within it, also if the user
+// has reserved far ahead, so that the reservations end at as many instants (regression: bug 259).
+func TestRefusedReservesAreCheap(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 1/1m}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := users.With(t.Context(), openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop"))
+	limiter := core.New(core.Config{})
+	defer limiter.Close()
+	const part = 30_000
+	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Keys: 4 * part})
+	answers := make([]decide.Response, 1)
+	reserve := func(n int) (took time.Duration) {
+		began := time.Now()
+		for range n {
+			s.Do(ctx, service.HTTP, []decide.Request{{Kind: engine.OpReserve, MaxDelay: 365 * 24 * time.Hour, Item: decide.Item{Policy: "api", Key: "k"}}}, answers)
+		}
+		return time.Since(began)
+	}
+	reserve(part - 500)
+	if answers[0].Reservation == "" {
+		t.Fatalf("%+v", answers[0])
+	}
+	within := reserve(500)
+	if beyond := reserve(500); answers[0].Err == nil || beyond > 4*within {
+		t.Errorf("500 refused reserves took %s, and 500 others %s: %v", beyond, within, answers[0].Err)
+	}
 }
 
 // distantStore is a store whose answers take a second.
