@@ -41,10 +41,13 @@ var processGroups = []flagGroup{
 		"store", "store-password-file", "deadline", "lease-life", "lease-units", "expect-processes", "max-keys",
 		"snapshot", "snapshot-every", "hash-keys-file",
 	}},
-	{"Listener", []string{"resp", "resp-idle", "http", "grpc", "grpc-deadline", "users-file", "peer-share", "tls-cert", "tls-key", "tls-client-ca"}},
+	{"Listener", []string{"resp", "resp-idle", "http", "grpc", "grpc-deadline", "grpc-max-age", "grpc-max-age-grace", "users-file", "peer-share", "tls-cert", "tls-key", "tls-client-ca"}},
 	{"Upstream", []string{"upstream", "upstream-ca", "upstream-timeout", "stall-timeout", "body-rate", "max-waiting"}},
-	{"Readiness", []string{"ready-path", "ready-needs-store", "drain"}},
-	{"Envoy", []string{"envoy-config", "envoy-semantics", "envoy-env", "envoy-metrics"}},
+	{"Readiness", []string{"ready-path", "ready-needs-store", "ready-needs-domain", "drain"}},
+	{"Envoy", []string{
+		"envoy-config", "envoy-semantics", "envoy-force", "envoy-merge-domains", "envoy-shadow", "envoy-quota", "envoy-metadata", "envoy-headers",
+		"envoy-near-limit", "envoy-metrics",
+	}},
 	{"Operator", []string{"admin", "admin-token-file", "admin-host", "audit-sample"}},
 	{"Log and trace", []string{
 		"log-level", "log-format", "log-denied", "log-keys", "otlp-traces", "trace-sample", "trace-keys",
