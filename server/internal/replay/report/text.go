@@ -120,9 +120,6 @@ func resultText(w io.Writer, r *simulate.Result) {
 	if r.Failed > 0 {
 		l.printf("failed", "%s have no decision: %s", format.Grouped(r.Failed), r.FirstError)
 	}
-	if s := r.Longest; s != nil {
-		l.printf("longest", "key %s was denied for %s without a break: %s, from %s", quoted(s.Key), span(s.To-s.From), format.Counted(s.Denied, "request"), instant(s.From))
-	}
 	routesText(l, r)
 	policiesText(l, r)
 	keysText(l, r.Top)
@@ -173,9 +170,6 @@ func keysText(l lines, top []simulate.KeyReport) {
 		l.printf("key", "%s: %s of %s denied%s", quoted(k.Key), format.Grouped(k.Denied), format.Grouped(k.Requests), by(k.By))
 		if k.Agent != "" {
 			l.printf("", "  User-Agent %s", quoted(k.Agent))
-		}
-		for _, p := range k.Patterns[:min(len(k.Patterns), 3)] {
-			l.printf("", "  %s× %s", format.Grouped(p.Count), p.Pattern)
 		}
 	}
 }
