@@ -40,8 +40,7 @@ find a limit for them. Nothing is sent and no store is used.
   replay --suggest --key client_ip access.log    a limit that fits the log
   replay --compare old.yaml new.yaml access.log  which answers change
 
-A LOG is a file, plain or compressed by gzip or Zstandard, or - for standard input.
-Several are merged by time. The format is found in the first lines; --format names it.
+A LOG is a file, plain or compressed by gzip, or - for standard input. Several are merged by time. The format is found in the first lines; --format names it.
 
 Exit status: 0 done, 2 invalid.`,
 		RunE: f.run,

@@ -17,7 +17,7 @@ type file struct {
 	format taken
 	lines  *bufio.Reader
 	order  order
-	close  []func()
+	opened *os.File // nil for standard input
 
 	number int64 // number of the last line read
 	stats  Stats
@@ -35,14 +35,13 @@ func (f *file) open(stdin io.Reader) error {
 		if err != nil {
 			return err
 		}
-		f.close = append(f.close, func() { opened.Close() })
+		f.opened = opened
 		from = opened
 	}
-	text, closeText, err := plain(from)
+	text, err := plain(from)
 	if err != nil {
 		return err
 	}
-	f.close = append(f.close, closeText)
 	skipMark(text)
 	first, empty, err := firstLines(text)
 	if err != nil {

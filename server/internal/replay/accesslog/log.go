@@ -105,10 +105,9 @@ func Open(names []string, stdin io.Reader, o Options) (l *Log, err error) {
 // Close closes the files.
 func (l *Log) Close() {
 	for _, f := range l.files {
-		for _, end := range f.close {
-			end()
+		if f.opened != nil {
+			_ = f.opened.Close()
 		}
-		f.close = nil
 	}
 }
 

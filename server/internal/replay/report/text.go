@@ -150,9 +150,6 @@ func policiesText(l lines, r *simulate.Result) {
 		if p.NotHeld {
 			l.printf("", "its permits are not replayed: a log does not contain when its requests ended")
 		}
-		if p.Rates != nil {
-			l.printf("", "its rate adapted to the statuses in the log: %s to %s", format.Grouped(p.Rates.Lowest), format.Grouped(p.Rates.Highest))
-		}
 	}
 }
 

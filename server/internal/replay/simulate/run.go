@@ -85,7 +85,7 @@ func (t *tally) result(c *Config, s *Simulation) *Result {
 	r.Top, r.DeniedKeys = t.keys.deniedMost(c.Top)
 	for i := range t.policies {
 		p := &t.policies[i]
-		p.ShadowAsked, p.ShadowDenied, p.Rates = s.shadows.asked[p.Name], s.shadows.denied[p.Name], s.rates[p.Name]
+		p.ShadowAsked, p.ShadowDenied = s.shadows.asked[p.Name], s.shadows.denied[p.Name]
 	}
 	r.Policies = busiest(t.policies)
 	return r

@@ -279,9 +279,6 @@ routes:
 			return 404 // not a failure of the upstream
 		}
 	})
-	if p.Rates == nil || p.Rates.Lowest != 20 || p.Rates.Highest <= 100 || p.Rates.Highest > 120 {
-		t.Errorf("the rate is %+v, want 20 to little more than 100", p.Rates)
-	}
 	if p.Denied < 1000 {
 		t.Errorf("%d denied, want 80 a second once the rate is 20", p.Denied)
 	}
