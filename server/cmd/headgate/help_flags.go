@@ -1,15 +1,6 @@
 package main
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-)
-
-// serverFlags is the title of the group of flags for connecting to a server.
-const serverFlags = "Server"
+import "github.com/spf13/cobra"
 
 // flagGroup is a group of flags in a command's help.
 type flagGroup struct {
@@ -54,35 +45,12 @@ var processGroups = []flagGroup{
 	}},
 }
 
-// connection lists the flags for connecting to a server, which are the same for every command.
-var connection = []string{"admin", "server", "ca", "cert", "token-file", "timeout"}
-
-// groupOf returns the title of a flag's group in a command's help, or "" if the flag is in no group.
-func groupOf(c *cobra.Command, f *pflag.Flag) string {
-	for _, group := range flagGroups[c.Name()] {
-		if slices.Contains(group.names, f.Name) {
-			return group.title
-		}
+// connection returns the group of the flags for connecting to a server. With --cert, --key names a private key;
+// otherwise it is the key of a request.
+func connection(c *cobra.Command) flagGroup {
+	group := flagGroup{"Server", []string{"admin", "server", "ca", "cert", "token-file", "timeout"}}
+	if c.Flags().Lookup("cert") != nil {
+		group.names = append(group.names, "key")
 	}
-	_, grouped := flagGroups[c.Name()]
-	// --key names a private key if the command also has --cert. Otherwise it is the key of a request.
-	private := f.Name == "key" && c.Flags().Lookup("cert") != nil
-	if !grouped && (slices.Contains(connection, f.Name) || private) {
-		return serverFlags
-	}
-	return ""
-}
-
-// inOrder returns titles in the order of the command's groups. Ungrouped flags come last or, in a command without
-// groups, first.
-func inOrder(c *cobra.Command, titles []string) []string {
-	groups := flagGroups[c.Name()]
-	place := func(title string) int {
-		if title == "" && groups != nil {
-			return len(groups)
-		}
-		return slices.IndexFunc(groups, func(g flagGroup) bool { return g.title == title })
-	}
-	slices.SortFunc(titles, func(a, b string) int { return cmp.Or(place(a)-place(b), cmp.Compare(a, b)) })
-	return titles
+	return group
 }
