@@ -25,9 +25,7 @@ type Shard[K comparable, V any] struct {
 	// Count is a counter for the layer's statistics. A counter that all shards share would move between the cores at
 	// each decision.
 	Count int64
-	// Version counts changes that affect the whole shard. Code that makes such a change increments it.
-	Version uint64
-	room    int
+	room  int
 }
 
 // New returns a map with room for at most the given number of names. The number must be at least [Shards].
