@@ -14,7 +14,7 @@ var flagGroups = map[string][]flagGroup{
 	"serve":   processGroups,
 	"gateway": processGroups,
 	"replay": {
-		{"Log", []string{"format", "field", "host", "from", "until"}},
+		{"Log", []string{"format", "host"}},
 		{"Decide", []string{"config", "compare", "max-keys"}},
 		{"Suggest", []string{"suggest", "key", "path", "trusted-proxies", "deny", "write-config"}},
 		{"Output", []string{"output", "top"}},

@@ -75,13 +75,6 @@ type taken struct {
 
 // choose returns the format of a file: the requested format, or the one that its first lines have.
 func (o *Options) choose(first []string) (taken, error) {
-	named, err := parseFields(o.Fields)
-	if err != nil {
-		return taken{}, err
-	}
-	if named != nil && o.Format != "" && o.Format != jsonFormat {
-		return taken{}, fieldError(o.Fields[0], "with JSON; --format "+engine.Quote(o.Format)+" names its fields itself")
-	}
 	if strings.ContainsAny(o.Format, "$%") {
 		t, err := parseFormat(o.Format, false)
 		return taken{reader: t, about: "the format of --format"}, err
@@ -94,8 +87,8 @@ func (o *Options) choose(first []string) (taken, error) {
 	switch template, lines, err := o.chooseTemplate(messages); {
 	case err != nil:
 		return taken{}, err
-	case named != nil || o.Format == jsonFormat || o.Format == "" && lines < objects(messages):
-		j, err := newJSON(named, messages)
+	case o.Format == jsonFormat || o.Format == "" && lines < objects(messages):
+		j, err := newJSON(messages)
 		if err != nil {
 			return taken{}, err
 		}

@@ -89,7 +89,7 @@ var logged = map[Kind][2]string{
 	Query: {"$request_uri", "%U%q"}, Size: {"$content_length", "%{Content-Length}i"},
 }
 
-// hint returns the text that explains how to log a field with nginx and Apache, and how to name it with --field.
+// hint returns the text that explains how to log a field with nginx and Apache, or how to name it in JSON.
 func hint(n *Need) string {
 	nginx, apache := logged[n.Kind][0], logged[n.Kind][1]
 	switch n.Kind {
@@ -98,11 +98,10 @@ func hint(n *Need) string {
 	case Head:
 		nginx, apache = "$http_"+strings.ReplaceAll(strings.ToLower(n.Name), "-", "_"), "%{"+n.Name+"}i"
 	}
-	field := string(n.Kind)
-	if n.Name != "" {
-		field += "." + n.Name
+	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format", nginx, apache)
+	if n.Kind == Head || n.Kind == Cookie {
+		text += fmt.Sprintf(", or, for JSON, in %s", allHeaders)
 	}
-	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format, or, for JSON, its field with --field %s=NAME", nginx, apache, field)
 	if n.Name == forwardedFor {
 		text += "; or, if the log has the address of the client and not of the proxy, replay the policies without trusted_proxies"
 	}

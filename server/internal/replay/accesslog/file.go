@@ -107,17 +107,13 @@ func (f *file) readLine() error {
 	if errors.Is(err, errRedacted) {
 		return fmt.Errorf("line %d: %w", f.number, err)
 	}
-	o := &f.log.options
-	switch {
-	case err != nil:
-		f.stats.Bad++
-		if len(f.stats.FirstBad) < mostBad {
-			f.stats.FirstBad = append(f.stats.FirstBad, BadLine{File: f.name, Line: f.number, Reason: strings.TrimPrefix(err.Error(), "headgate: ")})
-		}
-	case q.Time < o.From || o.Until > 0 && q.Time >= o.Until:
-		f.stats.Outside++
-	default:
+	if err == nil {
 		f.order.add(&q)
+		return nil
+	}
+	f.stats.Bad++
+	if len(f.stats.FirstBad) < mostBad {
+		f.stats.FirstBad = append(f.stats.FirstBad, BadLine{File: f.name, Line: f.number, Reason: strings.TrimPrefix(err.Error(), "headgate: ")})
 	}
 	return nil
 }

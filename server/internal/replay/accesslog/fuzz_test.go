@@ -131,7 +131,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add(`{"ts":"2026-11-22T14:05:09Z","uri":"http://h/x","request":{"headers":{"X-User":["a"]}}}`)
 	f.Add(`{"ts":{},"uri":[1]}`)
 	f.Fuzz(func(t *testing.T, line string) {
-		once, err := newJSON(nil, []string{first})
+		once, err := newJSON([]string{first})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,12 +30,8 @@ const (
 type Options struct {
 	// Format is the name of a format or a format string. If it is "", the format is detected from the first lines.
 	Format string
-	// Fields names JSON fields, each as NAME=FIELD.
-	Fields []string
 	// Host is the host of the requests in logs that do not record it.
 	Host string
-	// From and Until limit the requests to those in [From, Until), in µs since 1970. 0 means no limit.
-	From, Until int64
 }
 
 // BadLine is the position of a line that is not a request, with the reason.
@@ -52,8 +48,6 @@ type Stats struct {
 	Lines int64 `json:"lines"`
 	// Requests is the number of requests passed on.
 	Requests int64 `json:"requests"`
-	// Outside is the number of requests outside [From, Until).
-	Outside int64 `json:"outside,omitempty"`
 	// Bad is the number of lines that are not requests. FirstBad are the first such lines.
 	Bad      int64     `json:"bad"`
 	FirstBad []BadLine `json:"first_bad,omitempty"`
@@ -216,27 +210,16 @@ func (f *file) missing(n *Need) error {
 
 // noRequest returns the error for a log without requests. The error describes the lines that were read.
 func (s *Stats) noRequest() error {
-	switch {
-	case s.Lines == 0:
+	if s.Lines == 0 {
 		return errors.New("the log has no line")
-	case s.Bad == 0:
-		return fmt.Errorf("the log has no request between --from and --until: all %d are outside", s.Outside)
 	}
-	text := fmt.Sprintf("the log has no request: of %d lines %d are none", s.Lines, s.Bad)
-	if s.Outside > 0 {
-		text += fmt.Sprintf(" and %d are outside --from and --until", s.Outside)
-	}
-	if len(s.FirstBad) > 0 {
-		first := &s.FirstBad[0]
-		text += fmt.Sprintf("; the first: %s:%d: %s", first.File, first.Line, first.Reason)
-	}
-	return errors.New(text)
+	first := &s.FirstBad[0]
+	return fmt.Errorf("the log has no request: of %d lines %d are none; the first: %s:%d: %s", s.Lines, s.Bad, first.File, first.Line, first.Reason)
 }
 
 // add adds the counts of one file.
 func (s *Stats) add(f *Stats) {
 	s.Lines += f.Lines
-	s.Outside += f.Outside
 	s.Bad += f.Bad
 	s.Late += f.Late
 	s.Spread = s.Spread || f.Spread

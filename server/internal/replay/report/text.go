@@ -85,9 +85,6 @@ func notes(s *Log) (all []string) {
 	if s.Late > 0 {
 		all = append(all, fmt.Sprintf("%s came far behind later ones, and count at the time that was reached", format.Counted(s.Late, "request")))
 	}
-	if s.Outside > 0 {
-		all = append(all, fmt.Sprintf("%s left out: outside --from and --until", format.Counted(s.Outside, "request")+are(s.Outside)))
-	}
 	if s.Bad > 0 {
 		all = append(all, fmt.Sprintf("%s of %s left out: no request", format.Grouped(s.Bad), format.Counted(s.Lines, "line")+are(s.Bad)))
 	}
