@@ -15,7 +15,7 @@ type column struct {
 	names  []string
 	field  string
 	from   string // the name as the first lines spell it, or "" if they do not have it
-	header bool   // one of the headers in allHeaders
+	header bool   // a header without a name in columnParts
 	seen   bool   // whether any line contained it
 
 	// text is the value in the current line. rank is the index of its name in names, or -1 if the line does not have
@@ -38,8 +38,10 @@ func (c *column) needed() bool {
 }
 
 // spelled reports whether a name in a line, which may differ in case and dashes from the names looked for, is the
-// column's: in a header's name a dash is no underscore.
-func (c *column) spelled(name string) bool { return !c.header || strings.EqualFold(name, c.names[0]) }
+// column's: in the name of one of allHeaders, which is names[0], a dash is no underscore.
+func (c *column) spelled(name string) bool {
+	return !c.header || len(name) != len(c.names[0]) || strings.EqualFold(name, c.names[0])
+}
 
 // wholeTargets are the names of fields that contain the request's target as the client sent it. If it has no query, the
 // request had none, even if the server has rewritten it to one.

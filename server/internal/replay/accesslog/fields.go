@@ -100,7 +100,7 @@ func hint(n *Need) string {
 	}
 	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format", nginx, apache)
 	if n.Kind == Head || n.Kind == Cookie {
-		text += fmt.Sprintf(", or, for JSON, in %s", allHeaders)
+		text += fmt.Sprintf(", or, for JSON, as http_NAME or in %s", allHeaders)
 	}
 	if n.Name == forwardedFor {
 		text += "; or, if the log has the address of the client and not of the proxy, replay the policies without trusted_proxies"

@@ -191,6 +191,16 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at, Client: client, Method: "GET", Path: "/a", Agent: "curl", Status: 200, Size: -1},
 		},
 		{
+			name: "a header as JSON of nginx", about: "lines of JSON", want: user,
+			lines:   []string{`{"msec":"1795356309.250","request_uri":"/a","http_x_user":"anna"}`},
+			request: Request{Time: at + 250_000, Path: "/a", Size: -1, Headers: []Header{{"X-User", "anna"}}},
+		},
+		{
+			name: "a header as JSON of Traefik", about: "lines of JSON", want: user,
+			lines:   []string{`{"StartUTC":"2026-11-22T14:05:09Z","RequestPath":"/a","request_X-User":"anna"}`},
+			request: Request{Time: at, Path: "/a", Size: -1, Headers: []Header{{"X-User", "anna"}}},
+		},
+		{
 			name: "nginx's request line as JSON", about: "lines of JSON: time=msec request=request",
 			lines:   []string{`{"msec":"1795356309.250","request":"GET /a?b=c HTTP/1.1","uri":"/index.php","args":"page=/a"}`},
 			request: Request{Time: at + 250_000, Method: "GET", Path: "/a", Query: "b=c", Size: -1},

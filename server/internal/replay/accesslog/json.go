@@ -22,8 +22,10 @@ type jsonLines struct {
 	columns []column
 	// places are the columns by the folded names that their fields can have.
 	places map[string][]place
-	// anyHeader is true if the lines contain all headers of their requests, in allHeaders.
+	// anyHeader is true if the lines contain all headers of their requests, in allHeaders. Otherwise heads are the
+	// headers that the first lines have under the names of nginx or Traefik.
 	anyHeader bool
+	heads     map[string]bool
 }
 
 // place is a column that a field can have the value of, and the rank of the field's name in it.
@@ -31,6 +33,9 @@ type place struct{ column, rank int }
 
 // allHeaders is the object with all headers of a request in the logs of Caddy, Kong and APISIX.
 const allHeaders = "request.headers"
+
+// headerPrefixes are before the names of headers in the logs of nginx and Traefik.
+var headerPrefixes = []string{"http_", "request_"}
 
 const (
 	// maxDepth bounds how deep fields are nested that are read, because reading a line takes the time of its length
@@ -43,7 +48,7 @@ const (
 // newJSON returns a reader for lines that are similar to the first ones. It looks for each field under all names that
 // logs use for it.
 func newJSON(first []string) (*jsonLines, error) {
-	j := &jsonLines{places: map[string][]place{}}
+	j := &jsonLines{places: map[string][]place{}, heads: map[string]bool{}}
 	for _, known := range columnParts {
 		v := variable{part: known.part}
 		if header, ok := strings.CutPrefix(known.name, "header."); ok {
@@ -73,6 +78,11 @@ func (j *jsonLines) learn(first []string) error {
 				j.anyHeader = j.anyHeader || text == allHeaders
 			} else {
 				folded[fold(text)] = cmp.Or(folded[fold(text)], text)
+				for _, prefix := range headerPrefixes {
+					if header, ok := strings.CutPrefix(fold(text), prefix); ok {
+						j.heads[canonical(strings.ReplaceAll(header, "_", "-"))] = true
+					}
+				}
 			}
 		})
 	}
@@ -236,6 +246,9 @@ func (j *jsonLines) fields(read bool) Fields {
 			f.add(&c.variable)
 		}
 	}
+	for name := range j.heads {
+		f[Field{Head, name}] = f[Field{Head, name}] || !read
+	}
 	return f
 }
 
@@ -244,13 +257,13 @@ func (j *jsonLines) want(headers, cookies map[string]bool) {
 	for i := range j.columns {
 		j.columns[i].want(headers, cookies)
 	}
-	if !j.anyHeader {
-		return
-	}
 	for _, name := range names(headers) {
 		if j.index(partHeader, name) < 0 && name != "Host" {
-			v := variable{part: partHeader, name: name, wanted: true}
-			j.columns = append(j.columns, column{variable: v, names: []string{allHeaders + "." + name}, header: true})
+			c := column{variable: variable{part: partHeader, name: name, wanted: true}, names: []string{allHeaders + "." + name}, header: true}
+			for _, prefix := range headerPrefixes {
+				c.names = append(c.names, prefix+name)
+			}
+			j.columns = append(j.columns, c)
 			j.lookFor(len(j.columns) - 1)
 		}
 	}
