@@ -69,20 +69,6 @@ func (f Fields) has(n *Need) bool {
 	}
 }
 
-// MissingError reports that a log lacks a field that a replay needs.
-type MissingError struct {
-	Need   Need
-	File   string
-	Format string
-	// How explains how to log the field and how to name it in a replay.
-	How string
-}
-
-// Error names the field, the part of the policies that needs it, and how to log it.
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s needs %s, which %s (%s) does not have; %s", e.Need.By, e.Need.String(), e.File, e.Format, e.How)
-}
-
 // logged are the nginx variable and the Apache directive that log a field other than a header or a cookie.
 var logged = map[Kind][2]string{
 	Client: {"$remote_addr", "%a"}, Method: {"$request_method", "%m"}, Host: {"$host", "%{Host}i"},

@@ -116,7 +116,7 @@ func (l *Log) Formats() (texts []string) {
 // Name returns the name of the file with index place.
 func (l *Log) Name(place int) string { return l.files[place].name }
 
-// Want adds fields that a replay needs. It returns a [*MissingError] if a file lacks one of them.
+// Want adds fields that a replay needs. It returns an error if a file lacks one of them.
 func (l *Log) Want(needs []Need) error {
 	headers, cookies := map[string]bool{}, map[string]bool{}
 	l.needs = needs
@@ -203,9 +203,10 @@ func (f *file) has(n *Need, read bool) bool {
 	return f.format.empty || n.Kind == Host && f.log.options.Host != "" || f.format.fields(read).has(n)
 }
 
-// missing returns the error for a needed field that the file does not have.
+// missing returns the error for a needed field that the file does not have. It names the part of the policies that needs
+// the field, and how to log it.
 func (f *file) missing(n *Need) error {
-	return &MissingError{Need: *n, File: f.name, Format: f.format.about, How: hint(n)}
+	return fmt.Errorf("%s needs %s, which %s (%s) does not have; %s", n.By, n.String(), f.name, f.format.about, hint(n))
 }
 
 // noRequest returns the error for a log without requests. The error describes the lines that were read.
