@@ -19,7 +19,6 @@ const (
 	unitPattern       = `^[A-Za-z0-9_-]{1,32}$`
 	nameAccepted      = "1 to 64 of A-Z a-z 0-9 _ . -"
 	classesAccepted   = "1 to 8"
-	inFlightAccepted  = "1 to 1000000"
 )
 
 var (

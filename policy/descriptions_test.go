@@ -59,8 +59,8 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "in_flight", About: "Bounds the gateway's concurrent requests to the upstream, by a limit that follows their latency. Requests above the limit are answered with 503."},
 	},
 	reflect.TypeFor[inFlightFields](): {
-		{Name: "min", Accepted: inFlightAccepted, About: "The lowest limit."},
-		{Name: "max", Accepted: inFlightAccepted, About: "The highest limit, even in a burst."},
+		{Name: "min", Accepted: "1 to 1000000", About: "The lowest limit."},
+		{Name: "max", Accepted: "1 to 1000000", About: "The highest limit, even in a burst."},
 		{Name: "latency", About: "The longest acceptable time until the upstream's answer begins, 1ms to 1m. Use three to four times the latency of an idle upstream."},
 		{Name: "dry_run", About: "If true, the requests above the limit are only counted."},
 	},

@@ -94,10 +94,9 @@ func (r *Request) CountedBy(answer *Response) string {
 type ShadowAnswer struct {
 	engine.Answer
 
-	Item   int // the index of its item, or 0 if the request has no list
-	Policy string
-	Limit  engine.Limit
-	Cost   int64
+	Item  int // the index of its item, or 0 if the request has no list
+	Limit engine.Limit
+	Cost  int64
 }
 
 // NoPolicyError is the error for a request whose policy is not in the file. It matches [engine.ErrInvalid].

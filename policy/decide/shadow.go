@@ -59,11 +59,7 @@ func (b *Batch) shadowAnswers(at *plan) []ShadowAnswer {
 			continue
 		}
 		c := &b.Ops[s.op].Charges[0]
-		answer := ShadowAnswer{Item: s.FirstItem(), Limit: c.Limit, Cost: c.Cost, Answer: b.Results[s.op]}
-		if s.Shadow {
-			answer.Policy = s.Policy
-		}
-		answers = append(answers, answer)
+		answers = append(answers, ShadowAnswer{Item: s.FirstItem(), Limit: c.Limit, Cost: c.Cost, Answer: b.Results[s.op]})
 	}
 	return answers
 }

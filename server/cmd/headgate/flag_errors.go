@@ -45,7 +45,7 @@ func acceptedBy(e *pflag.InvalidValueError) string {
 		return accepted
 	}
 	return map[string]string{
-		"bool": "true, false", "int": "a whole number", "int64": "a whole number", "float64": "a number",
+		"bool": "true, false", "int": "a whole number", "int64": "a whole number", "float32": "a number", "float64": "a number",
 		"duration": "a duration such as 1m30s or 500ms",
 	}[e.GetFlag().Value.Type()]
 }

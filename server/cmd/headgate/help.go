@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -46,25 +48,35 @@ type flagSection struct {
 	Width int
 }
 
-// flagSections returns a command's flags by group.
+// flagSections returns a command's flags by group. Flags in no group come last or, in a command without groups of its
+// own, first.
 func flagSections(c *cobra.Command) (all []flagSection) {
 	c.InitDefaultHelpFlag() // also adds the parents' flags
 	c.InitDefaultVersionFlag()
-	groups, names := map[string]*pflag.FlagSet{}, []string{}
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		group := groupOf(c, f)
-		if groups[group] == nil {
-			groups[group] = pflag.NewFlagSet(group, pflag.ContinueOnError)
-			names = append(names, group)
+	groups, own := flagGroups[c.Name()]
+	if !own {
+		groups = []flagGroup{connection(c)}
+	}
+	grouped := map[string]bool{}
+	add := func(title string, of func(f *pflag.Flag) bool) {
+		flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if of(f) {
+				flags.AddFlag(f)
+				grouped[f.Name] = true
+			}
+		})
+		if flags.HasFlags() {
+			all = append(all, flagSection{title, flags, maxWidth})
 		}
-		groups[group].AddFlag(f)
-	})
-	for _, name := range inOrder(c, names) {
-		title := name + " flags:"
-		if name == "" {
-			title = "Flags:"
-		}
-		all = append(all, flagSection{title, groups[name], maxWidth})
+	}
+	for _, group := range groups {
+		add(group.title+" flags:", func(f *pflag.Flag) bool { return slices.Contains(group.names, f.Name) })
+	}
+	n := len(all)
+	add("Flags:", func(f *pflag.Flag) bool { return !grouped[f.Name] })
+	if !own {
+		all = slices.Concat(all[n:], all[:n])
 	}
 	return all
 }

@@ -1,15 +1,6 @@
 package main
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-)
-
-// serverFlags is the title of the group of flags for connecting to a server.
-const serverFlags = "Server"
+import "github.com/spf13/cobra"
 
 // flagGroup is a group of flags in a command's help.
 type flagGroup struct {
@@ -23,7 +14,7 @@ var flagGroups = map[string][]flagGroup{
 	"serve":   processGroups,
 	"gateway": processGroups,
 	"replay": {
-		{"Log", []string{"format", "field", "host", "from", "until"}},
+		{"Log", []string{"format", "host"}},
 		{"Decide", []string{"config", "compare", "max-keys"}},
 		{"Suggest", []string{"suggest", "key", "path", "trusted-proxies", "deny", "write-config"}},
 		{"Output", []string{"output", "top"}},
@@ -41,45 +32,25 @@ var processGroups = []flagGroup{
 		"store", "store-password-file", "deadline", "lease-life", "lease-units", "expect-processes", "max-keys",
 		"snapshot", "snapshot-every", "hash-keys-file",
 	}},
-	{"Listener", []string{"resp", "resp-idle", "http", "grpc", "grpc-deadline", "users-file", "peer-share", "tls-cert", "tls-key", "tls-client-ca"}},
+	{"Listener", []string{"resp", "resp-idle", "http", "grpc", "grpc-deadline", "grpc-max-age", "grpc-max-age-grace", "users-file", "peer-share", "tls-cert", "tls-key", "tls-client-ca"}},
 	{"Upstream", []string{"upstream", "upstream-ca", "upstream-timeout", "stall-timeout", "body-rate", "max-waiting"}},
-	{"Readiness", []string{"ready-path", "ready-needs-store", "drain"}},
-	{"Envoy", []string{"envoy-config", "envoy-semantics", "envoy-env", "envoy-metrics"}},
+	{"Readiness", []string{"ready-path", "ready-needs-store", "ready-needs-domain", "drain"}},
+	{"Envoy", []string{
+		"envoy-config", "envoy-semantics", "envoy-force", "envoy-merge-domains", "envoy-shadow", "envoy-quota", "envoy-metadata", "envoy-headers",
+		"envoy-near-limit", "envoy-metrics",
+	}},
 	{"Operator", []string{"admin", "admin-token-file", "admin-host", "audit-sample"}},
 	{"Log and trace", []string{
 		"log-level", "log-format", "log-denied", "log-keys", "otlp-traces", "trace-sample", "trace-keys",
 	}},
 }
 
-// connection lists the flags for connecting to a server, which are the same for every command.
-var connection = []string{"admin", "server", "ca", "cert", "token-file", "timeout"}
-
-// groupOf returns the title of a flag's group in a command's help, or "" if the flag is in no group.
-func groupOf(c *cobra.Command, f *pflag.Flag) string {
-	for _, group := range flagGroups[c.Name()] {
-		if slices.Contains(group.names, f.Name) {
-			return group.title
-		}
+// connection returns the group of the flags for connecting to a server. With --cert, --key names a private key;
+// otherwise it is the key of a request.
+func connection(c *cobra.Command) flagGroup {
+	group := flagGroup{"Server", []string{"admin", "server", "ca", "cert", "token-file", "timeout"}}
+	if c.Flags().Lookup("cert") != nil {
+		group.names = append(group.names, "key")
 	}
-	_, grouped := flagGroups[c.Name()]
-	// --key names a private key if the command also has --cert. Otherwise it is the key of a request.
-	private := f.Name == "key" && c.Flags().Lookup("cert") != nil
-	if !grouped && (slices.Contains(connection, f.Name) || private) {
-		return serverFlags
-	}
-	return ""
-}
-
-// inOrder returns titles in the order of the command's groups. Ungrouped flags come last or, in a command without
-// groups, first.
-func inOrder(c *cobra.Command, titles []string) []string {
-	groups := flagGroups[c.Name()]
-	place := func(title string) int {
-		if title == "" && groups != nil {
-			return len(groups)
-		}
-		return slices.IndexFunc(groups, func(g flagGroup) bool { return g.title == title })
-	}
-	slices.SortFunc(titles, func(a, b string) int { return cmp.Or(place(a)-place(b), cmp.Compare(a, b)) })
-	return titles
+	return group
 }

@@ -40,7 +40,7 @@ func run() int {
 	cobra.EnableCommandSorting = false // the groups have their own order
 	root, out := newRoot(), &output{File: os.Stdout}
 	root.SetOut(out)
-	err := out.result(execute(root))
+	err := out.result(root.Execute())
 	var code exit
 	switch {
 	case err == nil:

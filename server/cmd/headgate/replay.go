@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +20,6 @@ import (
 // replayFlags holds the flags of the command replay.
 type replayFlags struct {
 	config, compare string
-	from, until     string
 	output          outputFlag
 	log             accesslog.Options
 	top, maxKeys    int
@@ -40,8 +38,7 @@ find a limit for them. Nothing is sent and no store is used.
   replay --suggest --key client_ip access.log    a limit that fits the log
   replay --compare old.yaml new.yaml access.log  which answers change
 
-A LOG is a file, plain or compressed by gzip or Zstandard, or - for standard input.
-Several are merged by time. The format is found in the first lines; --format names it.
+A LOG is a file, plain or compressed by gzip, or - for standard input. Several are merged by time. The format is found in the first lines; --format names it.
 
 Exit status: 0 done, 2 invalid.`,
 		RunE: f.run,
@@ -50,10 +47,7 @@ Exit status: 0 done, 2 invalid.`,
 	flags.StringVar(&f.config, "config", "", "decide by the routes in this `FILE`")
 	flags.StringVar(&f.compare, "compare", "", "compare the answers of this `FILE` with the answers of the next file")
 	flags.StringVar(&f.log.Format, "format", "", "the `format` of the log: "+accesslog.FormatAccepted)
-	flags.StringArrayVar(&f.log.Fields, "field", nil, "a `NAME=FIELD` of JSON, such as client=ip or header.X-User=user; can be repeated")
 	flags.StringVar(&f.log.Host, "host", "", "the host of all requests, for logs without one")
-	flags.StringVar(&f.from, "from", "", "omit requests before this `time`, such as 2026-11-22T14:00:00Z")
-	flags.StringVar(&f.until, "until", "", "omit requests at and after this `time`")
 	flags.IntVar(&f.top, "top", 10, "number of keys to list")
 	flags.IntVar(&f.maxKeys, "max-keys", simulate.DefaultMaxKeys, "maximum number of states in the store, and of keys counted separately")
 	f.output.addTo(flags)
@@ -132,7 +126,7 @@ func (f *replayFlags) kind(c *cobra.Command, args []string) (run replayed, logs 
 }
 
 // check checks the flags that can be checked without reading a file.
-func (f *replayFlags) check(args []string) (err error) {
+func (f *replayFlags) check(args []string) error {
 	given := 0
 	for _, set := range []bool{f.config != "", f.suggest.suggest, f.compare != ""} {
 		if set {
@@ -149,24 +143,7 @@ func (f *replayFlags) check(args []string) (err error) {
 	case len(args) == 0:
 		return errors.New("replay: LOG missing; accepted: one or more files, or - for standard input")
 	}
-	if f.log.From, err = readInstant("--from", f.from); err != nil {
-		return err
-	}
-	f.log.Until, err = readInstant("--until", f.until)
-	return err
-}
-
-// readInstant parses an instant and returns it in µs since 1970. It returns 0 for "".
-func readInstant(flag, text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04", "2006-01-02"} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UnixMicro(), nil
-		}
-	}
-	return 0, fmt.Errorf("%s %q: accepted: a time such as 2026-11-22T14:00:00Z or 2026-11-22, in UTC if it has no zone", flag, text)
+	return nil
 }
 
 // simulation reads a policies file and returns the configuration of its replay. A file without routes is an error.

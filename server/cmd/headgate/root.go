@@ -57,35 +57,7 @@ func newRoot() *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	prepare(root)
-	if help, _, err := root.Find([]string{"help"}); err == nil {
-		help.Args = knownTopic
-	}
 	return root
-}
-
-// execute runs the command that the arguments name. If a subcommand is unknown and --help is given, Cobra shows the
-// group's help and reports no error. In that case execute returns an error.
-func execute(root *cobra.Command) error {
-	var unknown error
-	show := root.HelpFunc()
-	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		if unknown = knownCommand(c, c.Flags().Args()); unknown == nil {
-			show(c, args)
-		}
-	})
-	if err := root.Execute(); err != nil {
-		return err
-	}
-	return unknown
-}
-
-// knownTopic rejects arguments of help that name no command.
-func knownTopic(help *cobra.Command, args []string) error {
-	c, rest, err := help.Root().Find(args)
-	if err != nil {
-		return err
-	}
-	return knownCommand(c, rest)
 }
 
 // prepare adds examples and the completion of flags to a command and its subcommands. A command that only has subcommands prints

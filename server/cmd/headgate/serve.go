@@ -38,7 +38,7 @@ type serveFlags struct {
 	usersFile              string
 	maxKeys, maxInlineKeys int
 	semantics              string
-	envoyEnv               bool
+	headers                []string // --envoy-headers
 	tls                    policy.TLSFiles
 	gateway                bool // the command is gateway
 }

@@ -24,23 +24,26 @@ const defaultGRPC = "127.0.0.1:8081"
 
 // addEnvoy adds the flags for gRPC and Envoy's rate limit service.
 func (f *serveFlags) addEnvoy(flags *pflag.FlagSet) {
-	flags.StringVar(&f.GRPC.EnvoyConfig, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit, reread when it changes")
-	flags.StringVar(&f.GRPC.Address, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this flag is given")
+	g := &f.GRPC
+	flags.StringVar(&g.EnvoyConfig, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit, reread when it changes")
+	flags.StringVar(&g.Address, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this flag is given")
 	flags.StringVar(&f.semantics, "envoy-semantics", "envoy", "envoy: the answers of envoyproxy/ratelimit; improved: all descriptors of a request or none are charged, and denied hits are not counted")
-	flags.BoolVar(&f.envoyEnv, "envoy-env", false, "read the environment variables of envoyproxy/ratelimit; flags take precedence")
-	flags.DurationVar(&f.GRPC.Deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; three quarters of the caller's own deadline if that is shorter")
+	flags.BoolVar(&g.Force, "envoy-force", false, "start even if the files have an error: every request is an error until they are correct")
+	flags.BoolVar(&g.Options.MergeDomains, "envoy-merge-domains", false, "let several files have the same domain")
+	flags.BoolVar(&g.Options.Shadow, "envoy-shadow", false, "answer OK to every request, and count as usual")
+	flags.BoolVar(&g.Options.Quota, "envoy-quota", false, "set quota_mode on every rule")
+	flags.BoolVar(&g.Options.DynamicMetadata, "envoy-metadata", false, "add the descriptors and the rules' metadata to answers")
+	flags.StringSliceVar(&f.headers, "envoy-headers", nil, "`names` of three headers for responses: limit, remaining units, seconds until the reset")
+	flags.Float32Var(&g.Options.NearLimitRatio, "envoy-near-limit", 0.8, "part of a limit from which hits count as near it, more than 0, up to 1")
+	flags.DurationVar(&g.Deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; three quarters of the caller's own deadline if that is shorter")
+	flags.DurationVar(&g.MaxAge, "grpc-max-age", 0, "lifetime of a gRPC connection; 0s: no bound")
+	flags.DurationVar(&g.MaxAgeGrace, "grpc-max-age-grace", 0, "time for the calls of a connection whose lifetime has ended; 0s: no bound")
+	flags.BoolVar(&g.Options.NeedDomain, "ready-needs-domain", false, "report not ready while the files of --envoy-config have no domain")
 }
 
-// checkEnvoy completes the configuration of the gRPC listener. With --envoy-env it also reads the variables of
-// envoyproxy/ratelimit.
+// checkEnvoy completes the configuration of the gRPC listener.
 func (f *serveFlags) checkEnvoy(c *cobra.Command) error {
 	g := &f.GRPC
-	g.Options.Headers = envoy.DefaultHeaders
-	if f.envoyEnv {
-		if err := f.readEnvironment(c); err != nil {
-			return err
-		}
-	}
 	switch f.semantics {
 	case "envoy":
 	case "improved":
@@ -51,8 +54,18 @@ func (f *serveFlags) checkEnvoy(c *cobra.Command) error {
 	if g.Deadline <= 0 || g.Deadline > time.Minute {
 		return fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", g.Deadline)
 	}
-	if g.EnvoyConfig == "" && (f.envoyEnv || c.Flags().Changed("envoy-semantics")) {
-		return errors.New("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
+	if g.MaxAge < 0 || g.MaxAgeGrace < 0 {
+		return errors.New("--grpc-max-age, --grpc-max-age-grace: accepted: 0s or more")
+	}
+	if ratio := g.Options.NearLimitRatio; c.Flags().Changed("envoy-near-limit") && !(ratio > 0 && ratio <= 1) {
+		return fmt.Errorf("--envoy-near-limit %v: accepted: more than 0, up to 1", ratio)
+	}
+	switch h := f.headers; len(h) {
+	case 0:
+	case 3:
+		g.Options.Headers = envoy.Headers{Enabled: true, Limit: h[0], Remaining: h[1], Reset: h[2]}
+	default:
+		return fmt.Errorf("--envoy-headers %s: accepted: three names, such as RateLimit-Limit,RateLimit-Remaining,RateLimit-Reset", strings.Join(h, ","))
 	}
 	if g.EnvoyConfig == "" && !c.Flags().Changed("grpc") {
 		g.Address = daemon.Off // unless the policies file sets an address
@@ -62,34 +75,6 @@ func (f *serveFlags) checkEnvoy(c *cobra.Command) error {
 			g.Options.Failure = &failure
 		}
 	}
-	return nil
-}
-
-// readEnvironment applies the environment variables of envoyproxy/ratelimit. Flags that are set take precedence.
-func (f *serveFlags) readEnvironment(c *cobra.Command) error {
-	e, err := envoy.ReadEnvironment(os.LookupEnv)
-	if err != nil {
-		return fmt.Errorf("--envoy-env: %w", err)
-	}
-	g := &f.GRPC
-	for _, v := range []struct {
-		flag, value string
-		to          *string
-	}{
-		{"http", e.HTTP, &f.HTTP},
-		{"grpc", e.GRPC, &g.Address},
-		{"envoy-config", e.Directory, &g.EnvoyConfig},
-		{"store", e.Store, &f.Store},
-		{"log-level", e.LogLevel, &f.level},
-		{"log-format", e.LogFormat, &f.format},
-	} {
-		if v.value != "" && !c.Flags().Changed(v.flag) {
-			*v.to = v.value
-		}
-	}
-	f.TLS.GRPC = policy.TLSFiles{Cert: e.TLSCert, Key: e.TLSKey, ClientCA: e.TLSClientCA}
-	g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
-	g.Force = true // as in envoyproxy/ratelimit, the server waits for a valid configuration
 	return nil
 }
 

@@ -18,8 +18,7 @@ func (f *serveFlags) addTLS(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tls.ClientCA, "tls-client-ca", "", "`file` with CA certificates in PEM: clients must present a certificate signed by one of them")
 }
 
-// setTLS sets the TLS files of each listener. If no flag sets TLS files, gRPC uses its own files, named in the
-// environment. A Unix socket uses no TLS.
+// setTLS sets the TLS files of each listener. A Unix socket uses no TLS.
 func (f *serveFlags) setTLS() error {
 	switch {
 	case f.tls.Cert == "" && f.tls.Key+f.tls.ClientCA != "":
@@ -27,13 +26,9 @@ func (f *serveFlags) setTLS() error {
 	case f.tls.Cert != "" && f.tls.Key == "":
 		return errors.New("--tls-key is not set; accepted: a file with the private key of --tls-cert")
 	}
-	own := f.TLS.GRPC
 	f.TLS = daemon.TLS{RESP: f.tls, HTTP: f.tls, GRPC: f.tls, Admin: f.tls}
-	switch {
-	case strings.HasPrefix(f.GRPC.Address, "unix:"):
+	if strings.HasPrefix(f.GRPC.Address, "unix:") {
 		f.TLS.GRPC = policy.TLSFiles{}
-	case f.tls == policy.TLSFiles{}:
-		f.TLS.GRPC = own
 	}
 	return nil
 }

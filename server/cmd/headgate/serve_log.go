@@ -65,7 +65,7 @@ func settings(c *cobra.Command, config *daemon.Config) map[string]any {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		switch text := f.Value.String(); {
 		case f.Name == "help":
-		case slices.Contains([]string{"bool", "int", "int64", "float64"}, f.Value.Type()):
+		case slices.Contains([]string{"bool", "int", "int64", "float32", "float64"}, f.Value.Type()):
 			all[f.Name] = json.RawMessage(text)
 		default:
 			all[f.Name] = text

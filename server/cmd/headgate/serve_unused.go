@@ -45,6 +45,7 @@ func refuseEmpty(c *cobra.Command) error {
 func refuseUnused(c *cobra.Command, f *serveFlags) error {
 	memory, redis := f.Store == open.Memory, f.Store != open.Memory
 	noAdmin := f.Admin.Address == daemon.Off
+	noRules := f.GRPC.EnvoyConfig == ""
 	var errs []error
 	for _, u := range []struct {
 		unused   bool
@@ -58,7 +59,11 @@ func refuseUnused(c *cobra.Command, f *serveFlags) error {
 		{memory, "only on Redis: a store in memory always answers", []string{"ready-needs-store"}},
 		{memory, "only on Redis: memory has no password", []string{"store-password-file"}},
 		{noAdmin, "only with --admin", []string{"admin-token-file"}},
-		{f.GRPC.Address == daemon.Off && f.GRPC.EnvoyConfig == "", "only with --grpc or --envoy-config", []string{"grpc-deadline"}},
+		{f.GRPC.Address == daemon.Off && noRules, "only with --grpc or --envoy-config", []string{"grpc-deadline", "grpc-max-age", "grpc-max-age-grace"}},
+		{noRules, "only with --envoy-config", []string{
+			"envoy-semantics", "envoy-force", "envoy-merge-domains", "envoy-shadow", "envoy-quota", "envoy-metadata", "envoy-headers", "envoy-near-limit",
+			"ready-needs-domain",
+		}},
 		{f.NoInline, "only without --no-inline", []string{"max-inline-keys"}},
 		{f.usersFile != "", "only without --users-file, whose users may: [write]", []string{"allow-writes"}},
 		{f.LogDenied == 0 && !f.TraceKeys && noAdmin, "only with --log-denied, --trace-keys or --admin", []string{"log-keys"}},

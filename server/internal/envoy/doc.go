@@ -17,7 +17,6 @@
 //	policies.go    the policies of rules
 //	outcome.go     the outcome for one descriptor
 //	reload.go      reloads a directory; errors.go errors for requests
-//	environment.go the variables of envoyproxy/ratelimit
 //	service.go     Service: all of these, with a configuration that can be replaced
 //
 // By default the answers are the same as those of envoyproxy/ratelimit. docs/design/envoy.md lists the differences

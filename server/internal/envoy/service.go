@@ -64,9 +64,6 @@ type Headers struct {
 	Limit, Remaining, Reset string
 }
 
-// DefaultHeaders contains the names that apply unless the environment sets others.
-var DefaultHeaders = Headers{Limit: "RateLimit-Limit", Remaining: "RateLimit-Remaining", Reset: "RateLimit-Reset"}
-
 // Decide decides requests. An error in a response means that its decision is not known.
 type Decide func(ctx context.Context, requests []decide.Request, responses []decide.Response)
 

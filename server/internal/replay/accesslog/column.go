@@ -1,25 +1,21 @@
 package accesslog
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
-
-	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/policy/route"
 )
 
 // column maps the fields that logs use for a part of the request to this part.
 type column struct {
 	variable
 
-	// names are the names of the field that the log can use, best first: one if --field sets it.
+	// names are the names of the field that the log can use, best first. field is the name for people.
 	names  []string
+	field  string
 	from   string // the name as the first lines spell it, or "" if they do not have it
-	named  bool   // set with --field
-	header bool   // one of the headers in allHeaders
+	header bool   // a header without a name in columnParts
 	seen   bool   // whether any line contained it
 
 	// text is the value in the current line. rank is the index of its name in names, or -1 if the line does not have
@@ -41,46 +37,26 @@ func (c *column) needed() bool {
 	return c.wanted || c.agent || c.part != partHeader && c.part != partCookie
 }
 
-// field returns the column's name in --field.
-func (c *column) field() string {
-	switch c.part {
-	case partHeader:
-		return "header." + c.name
-	case partCookie:
-		return "cookie." + c.name
-	}
-	known := slices.IndexFunc(columnParts, func(known columnPart) bool { return known.part == c.part })
-	return columnParts[known].name
-}
-
 // spelled reports whether a name in a line, which may differ in case and dashes from the names looked for, is the
-// column's: --field spells a name exactly, and in a header's name a dash is no underscore.
+// column's: in the name of one of allHeaders, which is names[0], a dash is no underscore.
 func (c *column) spelled(name string) bool {
-	switch {
-	case c.named:
-		return name == c.from
-	case c.header:
-		return strings.EqualFold(name, c.names[0])
-	default:
-		return true
-	}
+	return !c.header || len(name) != len(c.names[0]) || strings.EqualFold(name, c.names[0])
 }
 
 // wholeTargets are the names of fields that contain the request's target as the client sent it. If it has no query, the
 // request had none, even if the server has rewritten it to one.
 var wholeTargets = []string{"request.uri", "request_uri", "x-envoy-origin-path", "x-envoy-original-path", "RequestPath", "ClientRequestURI", ":path", "httpRequest.requestUrl"}
 
-// columnPart is a field that --field accepts.
+// columnPart is a part of a request, and the names that logs use for it. Case is ignored, and a dash is the same as an
+// underscore.
 type columnPart struct {
 	name string
 	part part
-	// also lists the names to look for if --field does not set the field. Case is ignored, and a dash is the same as
-	// an underscore.
 	also []string
 }
 
-// columnParts lists the fields that --field accepts, in the order in which they are applied. Separate parts come after
-// the request line, so they override it.
+// columnParts lists the fields that are read, in the order in which they are applied. Separate parts come after the
+// request line, so they override it.
 var columnParts = []columnPart{
 	{"time", partTime, []string{"StartUTC", "EdgeStartTimestamp", "started_at", "ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
 	{"client", partClient, []string{"request.client_ip", "request.remote_ip", "client_ip", "remote_addr", "remote_ip", "downstream_remote_address", "ClientHost", "ClientIP", "httpRequest.remoteIp", "client", "ip"}},
@@ -94,42 +70,4 @@ var columnParts = []columnPart{
 	{"size", partSize, []string{"content_length", "request_size", "RequestContentSize"}},
 	{"header.User-Agent", partHeader, []string{"user_agent", "http_user_agent", "agent", "request.headers.User-Agent", "request_User-Agent", "ClientRequestUserAgent", "httpRequest.userAgent"}},
 	{"header.X-Forwarded-For", partHeader, []string{"x_forwarded_for", "http_x_forwarded_for", "request.headers.X-Forwarded-For", "request_X-Forwarded-For"}},
-}
-
-const fieldAccepted = "NAME=FIELD, where NAME is time, client, host, request, method, target, path, query, status, size, header.NAME or cookie.NAME"
-
-func fieldError(text, accepted string) error {
-	return fmt.Errorf("--field %s: accepted: %s", engine.Quote(text), accepted)
-}
-
-func parseFields(texts []string) (all []column, err error) {
-	for _, text := range texts {
-		name, from, ok := strings.Cut(text, "=")
-		if !ok || from == "" {
-			return nil, fieldError(text, fieldAccepted)
-		}
-		c := column{from: from, names: []string{from}, named: true}
-		header, isHeader := strings.CutPrefix(name, "header.")
-		cookie, isCookie := strings.CutPrefix(name, "cookie.")
-		switch {
-		case isHeader && route.IsToken(header):
-			c.part, c.name = partHeader, canonical(header)
-		case isCookie && route.IsToken(cookie):
-			c.part, c.name = partCookie, cookie
-		default:
-			for _, known := range columnParts {
-				if known.name == name {
-					c.part = known.part
-				}
-			}
-			if c.part == partIgnored {
-				return nil, fieldError(text, fieldAccepted)
-			}
-		}
-		if slices.ContainsFunc(all, func(other column) bool { return other.part == c.part && other.name == c.name }) {
-			return nil, fieldError(text, name+" once")
-		}
-		all = append(all, c)
-	}
-	return all, nil
 }

@@ -20,40 +20,18 @@ type format struct {
 	name, about, text string
 	// hashes is true if #XX in quotes stands for a byte, and a backslash for itself.
 	hashes bool
-	// addressed is true if the client must be an address, because lines of another format would otherwise fit too.
-	addressed bool
 }
 
 // formats are the named format strings. A format with more fields is before those with fewer. Lines may contain extra
 // fields at the end.
 var formats = []format{
-	{name: "traefik", about: "Traefik's common log", text: combinedLog + ` $count "$router" "$service" ${duration}ms`},
 	{name: "main", about: "nginx's main: combined with X-Forwarded-For", text: combinedLog + ` "$http_x_forwarded_for"`},
 	{name: "vhost_combined", about: "Apache's vhost_combined", text: `%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`},
 	{name: "combined", about: "combined of nginx and Apache", text: combinedLog},
-	// Not before combined, whose client can be a list of addresses.
-	{name: "host_combined", about: "combined after the name of the host", text: "$host " + combinedLog, addressed: true},
 	{name: "common", about: "common of Apache", text: `%h %l %u %t "%r" %>s %b`},
-	{name: "alb", about: "AWS Application Load Balancer", text: `$type $time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
-	{name: "elb", about: "AWS Classic Load Balancer", text: `$time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
-	{name: "s3", about: "Amazon S3's server access log", text: `$owner $bucket [$time_local] $remote_addr $requester $id $operation $object "$request" $status $error $sent_bytes $size $took $turn "$http_referer" "$http_user_agent"`},
-	{name: "envoy", about: "Istio's text format of Envoy", text: envoyLog + `$details $termination "$failure" ` + envoyRest + ` $cluster $local $downstream $remote_addr `},
-	{name: "envoy", about: "Envoy's text format", text: envoyLog + envoyRest},
 	// Captured headers are read as part of the queues.
 	{name: "haproxy", about: "HAProxy's httplog", text: `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`, hashes: true},
-	{name: "uwsgi", about: "uWSGI's request log", text: uwsgiLog},
-	{name: "uwsgi", about: "uWSGI's request log with memory reports", text: `{address space usage: $space} {rss usage: $rss} ` + uwsgiLog},
 }
-
-// uwsgiLog is the default format of uWSGI. Requests take msecs or micros, also via sendfile().
-const uwsgiLog = `[pid: $pid|app: $app|req: $req] $remote_addr ($user) {$vars vars in $size bytes} [$time_local] $request_method $request_uri => generated $body bytes in $took ($protocol $status)`
-
-// envoyLog and envoyRest are the default format of Envoy, which logs no peer but X-Forwarded-For. Istio adds fields
-// between them and after them: https://istio.io/latest/docs/tasks/observability/logs/access-log/
-const (
-	envoyLog  = `[$time_iso8601] "$request" $status $flags `
-	envoyRest = `$bytes_received $bytes_sent $duration $upstream_time "$http_x_forwarded_for" "$http_user_agent" "$id" "$host" "$upstream"`
-)
 
 // combinedLog is the format combined of nginx. Apache's has the same lines.
 const combinedLog = `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`
@@ -61,7 +39,7 @@ const combinedLog = `$remote_addr $ident $remote_user [$time_local] "$request" $
 func (f *format) parse() (*template, error) {
 	t, err := parseFormat(f.text, true)
 	if t != nil {
-		t.hashes, t.addressed = f.hashes, f.addressed
+		t.hashes = f.hashes
 	}
 	return t, err
 }
@@ -70,7 +48,7 @@ func (f *format) parse() (*template, error) {
 const jsonFormat = "json"
 
 // FormatAccepted lists the values that --format accepts.
-const FormatAccepted = "main, combined, host_combined, vhost_combined, common, traefik, envoy, alb, elb, s3, haproxy, uwsgi, json, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
+const FormatAccepted = "main, combined, vhost_combined, common, haproxy, json, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
 
 // parseFormat returns the template for a format string in the syntax of nginx or Apache. If more is true, lines may
 // contain extra text at the end.
@@ -97,13 +75,6 @@ type taken struct {
 
 // choose returns the format of a file: the requested format, or the one that its first lines have.
 func (o *Options) choose(first []string) (taken, error) {
-	named, err := parseFields(o.Fields)
-	if err != nil {
-		return taken{}, err
-	}
-	if named != nil && o.Format != "" && o.Format != jsonFormat {
-		return taken{}, fieldError(o.Fields[0], "with JSON; --format "+engine.Quote(o.Format)+" names its fields itself")
-	}
 	if strings.ContainsAny(o.Format, "$%") {
 		t, err := parseFormat(o.Format, false)
 		return taken{reader: t, about: "the format of --format"}, err
@@ -111,13 +82,13 @@ func (o *Options) choose(first []string) (taken, error) {
 	if len(first) == 0 && o.Format == "" {
 		return taken{}, fmt.Errorf("the first line is longer than %d bytes; accepted: a log whose first lines show its format", MaxLine)
 	}
-	messages, carrier := messagesIn(first)
+	messages, bySyslog := messagesIn(first)
 	var format taken
 	switch template, lines, err := o.chooseTemplate(messages); {
 	case err != nil:
 		return taken{}, err
-	case named != nil || o.Format == jsonFormat || o.Format == "" && lines < objects(messages):
-		j, err := newJSON(named, messages)
+	case o.Format == jsonFormat || o.Format == "" && lines < objects(messages):
+		j, err := newJSON(messages)
 		if err != nil {
 			return taken{}, err
 		}
@@ -127,8 +98,8 @@ func (o *Options) choose(first []string) (taken, error) {
 	default:
 		format = template
 	}
-	if carrier != "" {
-		format.reader, format.about = carried{format.reader}, format.about+", "+carrier
+	if bySyslog {
+		format.reader, format.about = carried{format.reader}, format.about+", by syslog"
 	}
 	return format, nil
 }

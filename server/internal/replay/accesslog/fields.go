@@ -69,27 +69,13 @@ func (f Fields) has(n *Need) bool {
 	}
 }
 
-// MissingError reports that a log lacks a field that a replay needs.
-type MissingError struct {
-	Need   Need
-	File   string
-	Format string
-	// How explains how to log the field and how to name it in a replay.
-	How string
-}
-
-// Error names the field, the part of the policies that needs it, and how to log it.
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s needs %s, which %s (%s) does not have; %s", e.Need.By, e.Need.String(), e.File, e.Format, e.How)
-}
-
 // logged are the nginx variable and the Apache directive that log a field other than a header or a cookie.
 var logged = map[Kind][2]string{
 	Client: {"$remote_addr", "%a"}, Method: {"$request_method", "%m"}, Host: {"$host", "%{Host}i"},
 	Query: {"$request_uri", "%U%q"}, Size: {"$content_length", "%{Content-Length}i"},
 }
 
-// hint returns the text that explains how to log a field with nginx and Apache, and how to name it with --field.
+// hint returns the text that explains how to log a field with nginx and Apache, or how to name it in JSON.
 func hint(n *Need) string {
 	nginx, apache := logged[n.Kind][0], logged[n.Kind][1]
 	switch n.Kind {
@@ -98,11 +84,10 @@ func hint(n *Need) string {
 	case Head:
 		nginx, apache = "$http_"+strings.ReplaceAll(strings.ToLower(n.Name), "-", "_"), "%{"+n.Name+"}i"
 	}
-	field := string(n.Kind)
-	if n.Name != "" {
-		field += "." + n.Name
+	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format", nginx, apache)
+	if n.Kind == Head || n.Kind == Cookie {
+		text += fmt.Sprintf(", or, for JSON, as http_NAME or in %s", allHeaders)
 	}
-	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format, or, for JSON, its field with --field %s=NAME", nginx, apache, field)
 	if n.Name == forwardedFor {
 		text += "; or, if the log has the address of the client and not of the proxy, replay the policies without trusted_proxies"
 	}

@@ -17,7 +17,7 @@ type file struct {
 	format taken
 	lines  *bufio.Reader
 	order  order
-	close  []func()
+	opened *os.File // nil for standard input
 
 	number int64 // number of the last line read
 	stats  Stats
@@ -35,14 +35,13 @@ func (f *file) open(stdin io.Reader) error {
 		if err != nil {
 			return err
 		}
-		f.close = append(f.close, func() { opened.Close() })
+		f.opened = opened
 		from = opened
 	}
-	text, closeText, err := plain(from)
+	text, err := plain(from)
 	if err != nil {
 		return err
 	}
-	f.close = append(f.close, closeText)
 	skipMark(text)
 	first, empty, err := firstLines(text)
 	if err != nil {
@@ -108,17 +107,13 @@ func (f *file) readLine() error {
 	if errors.Is(err, errRedacted) {
 		return fmt.Errorf("line %d: %w", f.number, err)
 	}
-	o := &f.log.options
-	switch {
-	case err != nil:
-		f.stats.Bad++
-		if len(f.stats.FirstBad) < mostBad {
-			f.stats.FirstBad = append(f.stats.FirstBad, BadLine{File: f.name, Line: f.number, Reason: strings.TrimPrefix(err.Error(), "headgate: ")})
-		}
-	case q.Time < o.From || o.Until > 0 && q.Time >= o.Until:
-		f.stats.Outside++
-	default:
+	if err == nil {
 		f.order.add(&q)
+		return nil
+	}
+	f.stats.Bad++
+	if len(f.stats.FirstBad) < mostBad {
+		f.stats.FirstBad = append(f.stats.FirstBad, BadLine{File: f.name, Line: f.number, Reason: strings.TrimPrefix(err.Error(), "headgate: ")})
 	}
 	return nil
 }

@@ -107,36 +107,6 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at, Path: "/x", Size: -1},
 		},
 		{
-			name: "uwsgi", about: "uWSGI",
-			lines:   []string{`[pid: 5|app: 0|req: 1/1] 203.0.113.7 () {28 vars in 324 bytes} [Sun Nov 22 14:05:09 2026] GET /x?y=1 => generated 10 bytes in 1 msecs (HTTP/1.1 200) 2 headers in 44 bytes (1 switches on core 0)`},
-			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Query: "y=1", Status: 200, Size: -1},
-		},
-		{
-			name: "uwsgi with memory reports", about: "uWSGI's request log with memory reports",
-			lines:   []string{`{address space usage: 806 bytes/7MB} {rss usage: 342 bytes/3MB} [pid: 5|app: 0|req: 1/1] 203.0.113.7 () {28 vars in 324 bytes} [Sun Nov 22 14:05:09 2026] GET /x => generated 10 bytes in 68 micros via sendfile() (HTTP/1.1 200) 2 headers in 44 bytes (1 switches on core 0)`},
-			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Status: 200, Size: -1},
-		},
-		{
-			name: "the name of the host before combined", about: "combined after the name of the host",
-			lines:   []string{`shop.example.com 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 1 "-" "x"`},
-			request: Request{Time: at, Client: client, Method: "GET", Host: "shop.example.com", Path: "/x", Agent: "x", Status: 200, Size: -1},
-		},
-		{
-			name: "in the log of Kubernetes", about: "combined of nginx and Apache, in the log of a container",
-			lines:   []string{`2026-11-22T14:05:09.123456789Z stdout F 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 1 "-" "x"`},
-			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "x", Status: 200, Size: -1},
-		},
-		{
-			name: "in the log of Docker", about: "combined of nginx and Apache, in the log of a container",
-			lines:   []string{`{"log":"203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] \"GET /x HTTP/1.1\" 200 1 \"-\" \"x\"\n","stream":"stdout","time":"2026-11-22T14:05:09.1Z"}`},
-			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "x", Status: 200, Size: -1},
-		},
-		{
-			name: "JSON in the log of Docker", about: "lines of JSON",
-			lines:   []string{`{"log":"{\"ts\":1795356309,\"uri\":\"/x\"}\n","stream":"stdout","time":"2026-11-22T14:05:09.1Z"}`},
-			request: Request{Time: at, Path: "/x", Size: -1},
-		},
-		{
 			name: "a client without an address", about: "combined of nginx and Apache",
 			lines:   []string{`host7.example.net - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`},
 			request: Request{Time: at, Name: "host7.example.net", Method: "GET", Path: "/", Agent: "x", Status: 200, Size: -1},
@@ -159,11 +129,6 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			},
 		},
 		{
-			name: "traefik", about: "Traefik's common log",
-			lines:   []string{`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 19 "-" "curl/8.5" 7 "web@docker" "http://10.0.0.2:80" 3ms`},
-			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "curl/8.5", Status: 200, Size: -1},
-		},
-		{
 			name: "traefik json", about: "lines of JSON: time=StartUTC client=ClientHost method=RequestMethod target=RequestPath host=RequestHost status=DownstreamStatus size=RequestContentSize header.User-Agent=request_User-Agent",
 			lines:   []string{`{"ClientAddr":"203.0.113.7:5001","ClientHost":"203.0.113.7","DownstreamStatus":200,"RequestContentSize":3,"RequestHost":"example.com","RequestMethod":"PUT","RequestPath":"/x?y=1","StartLocal":"2026-11-22T15:05:09+01:00","StartUTC":"2026-11-22T14:05:09Z","request_User-Agent":"curl/8.5","time":"2026-11-22T14:05:10Z"}`},
 			request: Request{Time: at, Client: client, Method: "PUT", Host: "example.com", Path: "/x", Query: "y=1", Agent: "curl/8.5", Status: 200, Size: 3},
@@ -172,34 +137,6 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			name: "cloudflare", about: "lines of JSON: time=EdgeStartTimestamp client=ClientIP method=ClientRequestMethod target=ClientRequestURI host=ClientRequestHost status=EdgeResponseStatus header.User-Agent=ClientRequestUserAgent",
 			lines:   []string{`{"ClientIP":"203.0.113.7","ClientRequestHost":"example.com","ClientRequestMethod":"GET","ClientRequestPath":"/x","ClientRequestURI":"/x?y=1","ClientRequestUserAgent":"curl/8.5","EdgeResponseStatus":429,"EdgeStartTimestamp":"2026-11-22T14:05:09Z"}`},
 			request: Request{Time: at, Client: client, Method: "GET", Host: "example.com", Path: "/x", Query: "y=1", Agent: "curl/8.5", Status: 429, Size: -1},
-		},
-		{
-			name: "alb", about: "AWS Application Load Balancer",
-			lines:   []string{`h2 2026-11-22T14:05:09.250000Z app/lb/50dc 203.0.113.7:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET https://www.example.com:443/v1?x=1 HTTP/2.0" "curl/7.46.0" ECDHE TLSv1.2 arn:aws "Root=1-5" "www.example.com" "-" 0 2026-11-22T14:05:09Z "forward" "-" "-"`},
-			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "www.example.com:443", Path: "/v1", Query: "x=1", Agent: "curl/7.46.0", Status: 200, Size: -1},
-		},
-		{
-			name: "elb", about: "AWS Classic Load Balancer",
-			lines:   []string{`2026-11-22T14:05:09.250000Z my-lb 203.0.113.7:2817 10.0.0.1:80 0.000073 0.001048 0.000057 200 200 0 29 "GET http://www.example.com:80/v1?x=1 HTTP/1.1" "curl/7.38.0" - -`},
-			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "www.example.com:80", Path: "/v1", Query: "x=1", Agent: "curl/7.38.0", Status: 200, Size: -1},
-		},
-		{
-			name: "s3", about: "Amazon S3's server access log",
-			lines:   []string{`79a59df900b949e5 docs [22/Nov/2026:14:05:09 +0000] 203.0.113.7 79a59df900b949e5 3E57427F3EXAMPLE REST.GET.VERSIONING - "GET /docs?versioning HTTP/1.1" 200 - 113 - 7 - "-" "S3Console/0.4" - s9lzHYrFp76ZVxRcpX9 SigV4 ECDHE-RSA-AES128-GCM-SHA256 AuthHeader docs.s3.us-west-1.amazonaws.com TLSV1.2 - -`},
-			request: Request{Time: at, Client: client, Method: "GET", Path: "/docs", Query: "versioning", Agent: "S3Console/0.4", Status: 200, Size: -1},
-		},
-		{
-			name: "envoy text", about: "Envoy's text format",
-			lines:   []string{`[2026-11-22T14:05:09.250Z] "POST /v1/x?y=1 HTTP/2" 204 - 154 0 226 100 "203.0.113.7" "nsq2http" "cc21d9b0" "example.com" "tcp://10.0.35.28:80"`},
-			request: Request{Time: at + 250_000, Client: client, Method: "POST", Host: "example.com", Path: "/v1/x", Query: "y=1", Agent: "nsq2http", Status: 204, Size: -1},
-		},
-		{
-			name: "istio", about: "Istio's text format of Envoy", want: []Need{{Kind: Head, Name: "X-Forwarded-For"}},
-			lines: []string{`[2026-11-22T14:05:09.250Z] "GET /status/418 HTTP/1.1" 418 - via_upstream - "-" 0 135 5 4 "198.51.100.1" "curl/7.73.0" "84961386" "httpbin:8000" "10.0.0.2:80" outbound|8000||httpbin 10.0.0.3:40538 10.0.0.4:8000 203.0.113.7:33322 - default`},
-			request: Request{
-				Time: at + 250_000, Client: client, Method: "GET", Host: "httpbin:8000", Path: "/status/418", Agent: "curl/7.73.0", Status: 418, Size: -1,
-				Headers: []Header{{"X-Forwarded-For", "198.51.100.1"}},
-			},
 		},
 		{
 			name: "google cloud", about: "lines of JSON: time=timestamp client=httpRequest.remoteIp method=httpRequest.requestMethod target=httpRequest.requestUrl status=httpRequest.status header.User-Agent=httpRequest.userAgent",
@@ -254,6 +191,16 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at, Client: client, Method: "GET", Path: "/a", Agent: "curl", Status: 200, Size: -1},
 		},
 		{
+			name: "a header as JSON of nginx", about: "lines of JSON", want: user,
+			lines:   []string{`{"msec":"1795356309.250","request_uri":"/a","http_x_user":"anna"}`},
+			request: Request{Time: at + 250_000, Path: "/a", Size: -1, Headers: []Header{{"X-User", "anna"}}},
+		},
+		{
+			name: "a header as JSON of Traefik", about: "lines of JSON", want: user,
+			lines:   []string{`{"StartUTC":"2026-11-22T14:05:09Z","RequestPath":"/a","request_X-User":"anna"}`},
+			request: Request{Time: at, Path: "/a", Size: -1, Headers: []Header{{"X-User", "anna"}}},
+		},
+		{
 			name: "nginx's request line as JSON", about: "lines of JSON: time=msec request=request",
 			lines:   []string{`{"msec":"1795356309.250","request":"GET /a?b=c HTTP/1.1","uri":"/index.php","args":"page=/a"}`},
 			request: Request{Time: at + 250_000, Method: "GET", Path: "/a", Query: "b=c", Size: -1},
@@ -280,12 +227,6 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			options: Options{Format: `$time_iso8601 $s_ip $request_method $uri $args $port $user $remote_addr $agent $referer $status $sub $win32 $took`},
 			lines:   []string{`2026-11-22T14:05:09 10.0.0.1 GET /a b=c 443 - 203.0.113.7 Mozilla/5.0+(X11) - 200 0 0 46`},
 			request: Request{Time: at, Client: client, Method: "GET", Path: "/a", Query: "b=c", Status: 200, Size: -1},
-		},
-		{
-			name: "json by names", about: "lines of JSON", want: user,
-			options: Options{Fields: []string{"time=when", "client=from.address", "target=to", "header.X-User=user.id"}},
-			lines:   []string{`{"when":1795356309250,"from.address":"203.0.113.7","to":"/a","user":{"id":7}}`},
-			request: Request{Time: at + 250_000, Client: client, Path: "/a", Size: -1, Headers: []Header{{"X-User", "7"}}},
 		},
 		{
 			name: "nginx by a format string", about: "the format of --format", want: []Need{{Kind: Head, Name: "X-User"}, {Kind: Cookie, Name: "sid"}},
@@ -368,30 +309,7 @@ func TestUnreadableFormatStringsAreErrors(t *testing.T) {
 	if _, err := o.choose([]string{"what is this"}); err == nil || !strings.Contains(err.Error(), `"what is this"; name it with --format`) {
 		t.Error(err)
 	}
-	for field, want := range map[string]string{"time=when": `no field "when" in the first lines`, "target=request": `no field "request"`} {
-		o := Options{Fields: []string{field}}
-		if _, err := o.choose([]string{`{"ts":1,"uri":"/"}`}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", field, err, want)
-		}
-	}
-	o = Options{Fields: []string{"client=who"}}
-	if _, err := o.choose([]string{"what is this"}); err == nil || !strings.Contains(err.Error(), "no field has the time; accepted: the name of the one that has, such as --field time=ts; the first lines have none") {
+	if _, err := o.choose([]string{`{"when":1}`}); err == nil || !strings.Contains(err.Error(), "no field has the time; accepted: one of ") || !strings.Contains(err.Error(), "the first lines have when") {
 		t.Error(err)
-	}
-	for text, o := range map[string]Options{
-		`--field "client=b": accepted: client once`:               {Fields: []string{"client=a", "client=b"}},
-		`--field "header.x-a=b": accepted: header.x-a once`:       {Fields: []string{"header.X-A=a", "header.x-a=b"}},
-		`--field "client=a": accepted: with JSON; --format "main`: {Fields: []string{"client=a"}, Format: "main"},
-		`--field "client=b": accepted: with JSON; --format "$ms`:  {Fields: []string{"client=b"}, Format: precise},
-	} {
-		if _, err := o.choose([]string{`{"ts":1,"uri":"/"}`}); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("%q: %v, want %q", o.Fields, err, text)
-		}
-	}
-	for _, field := range []string{"x", "time=", "colour=c", "header.=x", "header.a b=x"} {
-		o := Options{Fields: []string{field}}
-		if _, err := o.choose([]string{`{"ts":1,"uri":"/"}`}); err == nil || !strings.Contains(err.Error(), "accepted: NAME=FIELD") {
-			t.Errorf("%s: %v", field, err)
-		}
 	}
 }

@@ -131,7 +131,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add(`{"ts":"2026-11-22T14:05:09Z","uri":"http://h/x","request":{"headers":{"X-User":["a"]}}}`)
 	f.Add(`{"ts":{},"uri":[1]}`)
 	f.Fuzz(func(t *testing.T, line string) {
-		once, err := newJSON(nil, []string{first})
+		once, err := newJSON([]string{first})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,12 +167,12 @@ func FuzzLines(f *testing.F) {
 		long := bytes.Repeat([]byte("x"), block+MaxLine)
 		whole := append(append(append([]byte(nil), data...), '\n'), append(long, '\n')...)
 		whole = append(whole, data...)
-		from, _, err := plain(&stepReader{data: whole, step: step + 512})
+		from, err := plain(&stepReader{data: whole, step: step + 512})
 		if err != nil {
 			return // looks compressed, but is not
 		}
 		got, longLines := cut(t, from)
-		if bytes.HasPrefix(whole, []byte{0x1f, 0x8b}) || bytes.HasPrefix(whole, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+		if bytes.HasPrefix(whole, []byte{0x1f, 0x8b}) {
 			return
 		}
 		var want []string
@@ -191,7 +191,7 @@ func FuzzLines(f *testing.F) {
 // cut reads all lines.
 func cut(t *testing.T, from io.Reader) (got []string, longLines int) {
 	t.Helper()
-	buffered, _, err := plain(from)
+	buffered, err := plain(from)
 	if err != nil {
 		return nil, 0
 	}

@@ -22,8 +22,10 @@ type jsonLines struct {
 	columns []column
 	// places are the columns by the folded names that their fields can have.
 	places map[string][]place
-	// anyHeader is true if the lines contain all headers of their requests, in allHeaders.
+	// anyHeader is true if the lines contain all headers of their requests, in allHeaders. Otherwise heads are the
+	// headers that the first lines have under the names of nginx or Traefik.
 	anyHeader bool
+	heads     map[string]bool
 }
 
 // place is a column that a field can have the value of, and the rank of the field's name in it.
@@ -31,6 +33,9 @@ type place struct{ column, rank int }
 
 // allHeaders is the object with all headers of a request in the logs of Caddy, Kong and APISIX.
 const allHeaders = "request.headers"
+
+// headerPrefixes are before the names of headers in the logs of nginx and Traefik.
+var headerPrefixes = []string{"http_", "request_"}
 
 const (
 	// maxDepth bounds how deep fields are nested that are read, because reading a line takes the time of its length
@@ -40,18 +45,16 @@ const (
 	mostNames = 40
 )
 
-// newJSON returns a reader for lines that are similar to the first ones. It looks for each field that --field does not
-// name under all names that logs use for it.
-func newJSON(named []column, first []string) (*jsonLines, error) {
-	j := &jsonLines{columns: slices.Clone(named), places: map[string][]place{}}
+// newJSON returns a reader for lines that are similar to the first ones. It looks for each field under all names that
+// logs use for it.
+func newJSON(first []string) (*jsonLines, error) {
+	j := &jsonLines{places: map[string][]place{}, heads: map[string]bool{}}
 	for _, known := range columnParts {
 		v := variable{part: known.part}
 		if header, ok := strings.CutPrefix(known.name, "header."); ok {
 			v.name = header
 		}
-		if j.index(v.part, v.name) < 0 {
-			j.columns = append(j.columns, column{variable: v, names: known.also})
-		}
+		j.columns = append(j.columns, column{variable: v, field: known.name, names: known.also})
 	}
 	slices.SortStableFunc(j.columns, func(a, b column) int { return int(a.part) - int(b.part) })
 	for i := range j.columns {
@@ -65,7 +68,7 @@ func newJSON(named []column, first []string) (*jsonLines, error) {
 // learn finds out which columns the first lines have. It returns an error if they have no time or no path, because no line
 // would then be a request. Other fields may first occur later.
 func (j *jsonLines) learn(first []string) error {
-	exact, folded := map[string]bool{}, map[string]string{}
+	folded := map[string]string{}
 	for _, line := range first {
 		if !isObject(line) {
 			continue
@@ -74,31 +77,32 @@ func (j *jsonLines) learn(first []string) error {
 			if text := string(name); v.IsObject() {
 				j.anyHeader = j.anyHeader || text == allHeaders
 			} else {
-				exact[text], folded[fold(text)] = true, cmp.Or(folded[fold(text)], text)
+				folded[fold(text)] = cmp.Or(folded[fold(text)], text)
+				for _, prefix := range headerPrefixes {
+					if header, ok := strings.CutPrefix(fold(text), prefix); ok {
+						j.heads[canonical(strings.ReplaceAll(header, "_", "-"))] = true
+					}
+				}
 			}
 		})
 	}
 	for i := range j.columns {
 		c := &j.columns[i]
-		switch {
-		case !c.named:
-			if c.rank = slices.IndexFunc(c.names, func(name string) bool { return folded[fold(name)] != "" }); c.rank >= 0 {
-				c.from = folded[fold(c.names[c.rank])]
-			}
-		case !exact[c.from] && slices.Contains([]part{partTime, partRequest, partTarget, partPath}, c.part):
-			return fmt.Errorf("--field: no field %s in the first lines; accepted: a field with a text or a number, those inside fields with dots, such as request.uri", engine.Quote(c.from))
+		if c.rank = slices.IndexFunc(c.names, func(name string) bool { return folded[fold(name)] != "" }); c.rank >= 0 {
+			c.from = folded[fold(c.names[c.rank])]
 		}
 	}
-	var what, field string
+	var missing part
 	switch {
 	case !j.has(partTime):
-		what, field = "time", "time=ts"
+		missing = partTime
 	case !j.has(partTarget) && !j.has(partRequest) && !j.has(partPath):
-		what, field = "path", "target=uri"
+		missing = partTarget
 	default:
 		return nil
 	}
-	return fmt.Errorf("no field has the %s; accepted: the name of the one that has, such as --field %s; the first lines have %s", what, field, listed(slices.Sorted(maps.Values(folded))))
+	c := &j.columns[j.index(missing, "")]
+	return fmt.Errorf("no field has the %s; accepted: one of %s; rename it, as with jq; the first lines have %s", c.field, strings.Join(c.names, ", "), listed(slices.Sorted(maps.Values(folded))))
 }
 
 // listed joins the first of the names.
@@ -220,19 +224,14 @@ func (j *jsonLines) index(p part, name string) int {
 // spare reports whether the column's value is not used, because the line has the same part in a field that says more:
 // the server's path and query can be rewritten, while the request line and the target are the client's.
 func (j *jsonLines) spare(c *column) bool {
-	if c.named {
-		return false
-	}
 	target := &j.columns[j.index(partTarget, "")]
 	switch c.part {
-	case partRequest:
-		return target.named
 	case partTarget:
-		return j.has(partRequest) || j.columns[j.index(partPath, "")].named
+		return j.has(partRequest)
 	case partPath:
 		return j.has(partRequest) || target.rank >= 0
 	case partQuery:
-		return j.has(partRequest) || target.rank >= 0 && !target.named && target.rank < len(wholeTargets)
+		return j.has(partRequest) || target.rank >= 0 && target.rank < len(wholeTargets)
 	default:
 		return false
 	}
@@ -247,6 +246,9 @@ func (j *jsonLines) fields(read bool) Fields {
 			f.add(&c.variable)
 		}
 	}
+	for name := range j.heads {
+		f[Field{Head, name}] = f[Field{Head, name}] || !read
+	}
 	return f
 }
 
@@ -255,19 +257,19 @@ func (j *jsonLines) want(headers, cookies map[string]bool) {
 	for i := range j.columns {
 		j.columns[i].want(headers, cookies)
 	}
-	if !j.anyHeader {
-		return
-	}
 	for _, name := range names(headers) {
 		if j.index(partHeader, name) < 0 && name != "Host" {
-			v := variable{part: partHeader, name: name, wanted: true}
-			j.columns = append(j.columns, column{variable: v, names: []string{allHeaders + "." + name}, header: true})
+			c := column{variable: variable{part: partHeader, name: name, wanted: true}, names: []string{allHeaders + "." + name}, header: true}
+			for _, prefix := range headerPrefixes {
+				c.names = append(c.names, prefix+name)
+			}
+			j.columns = append(j.columns, c)
 			j.lookFor(len(j.columns) - 1)
 		}
 	}
 }
 
-// String lists the columns that the first lines have, in the syntax of --field. It must be called before a line is read.
+// String lists the columns that the first lines have. It must be called before a line is read.
 func (j *jsonLines) String() string {
 	var texts []string
 	for i := range j.columns {
@@ -275,7 +277,7 @@ func (j *jsonLines) String() string {
 		if c.from == "" || j.spare(c) {
 			continue
 		}
-		texts = append(texts, fmt.Sprintf("%s=%s", c.field(), c.from))
+		texts = append(texts, fmt.Sprintf("%s=%s", c.field, c.from))
 	}
 	return strings.Join(texts, " ")
 }

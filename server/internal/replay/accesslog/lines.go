@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // Limits on line length and memory.
@@ -18,8 +16,6 @@ const (
 	MaxLine = 64 << 10
 	// block is the number of bytes that are read from a file at once.
 	block = 256 << 10
-	// maxZstdWindow limits the memory that a Zstandard file can make the reader allocate.
-	maxZstdWindow = 128 << 20
 )
 
 // unpacker explains the error for a compressed file that ends too early, or after which other bytes follow.
@@ -36,13 +32,12 @@ func (u unpacker) Read(p []byte) (int, error) {
 // These constants are the first bytes of compressed files, and the UTF-8 byte order mark.
 const (
 	gzipMagic = "\x1f\x8b"
-	zstdMagic = "\x28\xb5\x2f\xfd"
 	mark      = "\xef\xbb\xbf"
 )
 
 // otherMagics are the first bytes of files in compressions that are not read.
 var otherMagics = []struct{ name, magic string }{
-	{"bzip2", "BZh"}, {"xz", "\xfd7zX"}, {"zip", "PK\x03\x04"}, {"lz4", "\x04\x22\x4d\x18"}, {"compress", "\x1f\x9d"},
+	{"bzip2", "BZh"}, {"xz", "\xfd7zX"}, {"zip", "PK\x03\x04"}, {"lz4", "\x04\x22\x4d\x18"}, {"compress", "\x1f\x9d"}, {"Zstandard", "\x28\xb5\x2f\xfd"},
 }
 
 // skipMark skips a byte order mark at the start of the text.
@@ -52,34 +47,26 @@ func skipMark(text *bufio.Reader) {
 	}
 }
 
-// plain returns a reader for a file's text and a function that frees the reader. It decompresses the file if the first
-// bytes show that it is compressed.
-func plain(r io.Reader) (*bufio.Reader, func(), error) {
+// plain returns a reader for a file's text. It decompresses the file if the first bytes are those of gzip.
+func plain(r io.Reader) (*bufio.Reader, error) {
 	buffered := bufio.NewReaderSize(r, block)
 	head, err := buffered.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, err
+		return nil, err
 	}
-	switch {
-	case bytes.HasPrefix(head, []byte(gzipMagic)):
+	if bytes.HasPrefix(head, []byte(gzipMagic)) {
 		unpacked, err := gzip.NewReader(buffered)
 		if err != nil {
-			return nil, nil, fmt.Errorf("gzip: %w", err)
+			return nil, fmt.Errorf("gzip: %w", err)
 		}
-		return bufio.NewReaderSize(unpacker{unpacked}, block), func() {}, nil
-	case bytes.HasPrefix(head, []byte(zstdMagic)):
-		unpacked, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
-		if err != nil {
-			return nil, nil, fmt.Errorf("zstd: %w", err)
-		}
-		return bufio.NewReaderSize(unpacker{unpacked}, block), unpacked.Close, nil
+		return bufio.NewReaderSize(unpacker{unpacked}, block), nil
 	}
 	for _, other := range otherMagics {
 		if bytes.HasPrefix(head, []byte(other.magic)) {
-			return nil, nil, fmt.Errorf("the file is compressed with %s; accepted: text, gzip and Zstandard", other.name)
+			return nil, fmt.Errorf("the file is compressed with %s; accepted: text and gzip; or - for its output on standard input", other.name)
 		}
 	}
-	return buffered, func() {}, nil
+	return buffered, nil
 }
 
 // firstLines returns up to 100 lines from the start of a file without consuming them. empty reports whether the file is

@@ -30,12 +30,8 @@ const (
 type Options struct {
 	// Format is the name of a format or a format string. If it is "", the format is detected from the first lines.
 	Format string
-	// Fields names JSON fields, each as NAME=FIELD.
-	Fields []string
 	// Host is the host of the requests in logs that do not record it.
 	Host string
-	// From and Until limit the requests to those in [From, Until), in µs since 1970. 0 means no limit.
-	From, Until int64
 }
 
 // BadLine is the position of a line that is not a request, with the reason.
@@ -52,8 +48,6 @@ type Stats struct {
 	Lines int64 `json:"lines"`
 	// Requests is the number of requests passed on.
 	Requests int64 `json:"requests"`
-	// Outside is the number of requests outside [From, Until).
-	Outside int64 `json:"outside,omitempty"`
 	// Bad is the number of lines that are not requests. FirstBad are the first such lines.
 	Bad      int64     `json:"bad"`
 	FirstBad []BadLine `json:"first_bad,omitempty"`
@@ -105,10 +99,9 @@ func Open(names []string, stdin io.Reader, o Options) (l *Log, err error) {
 // Close closes the files.
 func (l *Log) Close() {
 	for _, f := range l.files {
-		for _, end := range f.close {
-			end()
+		if f.opened != nil {
+			_ = f.opened.Close()
 		}
-		f.close = nil
 	}
 }
 
@@ -123,7 +116,7 @@ func (l *Log) Formats() (texts []string) {
 // Name returns the name of the file with index place.
 func (l *Log) Name(place int) string { return l.files[place].name }
 
-// Want adds fields that a replay needs. It returns a [*MissingError] if a file lacks one of them.
+// Want adds fields that a replay needs. It returns an error if a file lacks one of them.
 func (l *Log) Want(needs []Need) error {
 	headers, cookies := map[string]bool{}, map[string]bool{}
 	l.needs = needs
@@ -210,34 +203,24 @@ func (f *file) has(n *Need, read bool) bool {
 	return f.format.empty || n.Kind == Host && f.log.options.Host != "" || f.format.fields(read).has(n)
 }
 
-// missing returns the error for a needed field that the file does not have.
+// missing returns the error for a needed field that the file does not have. It names the part of the policies that needs
+// the field, and how to log it.
 func (f *file) missing(n *Need) error {
-	return &MissingError{Need: *n, File: f.name, Format: f.format.about, How: hint(n)}
+	return fmt.Errorf("%s needs %s, which %s (%s) does not have; %s", n.By, n.String(), f.name, f.format.about, hint(n))
 }
 
 // noRequest returns the error for a log without requests. The error describes the lines that were read.
 func (s *Stats) noRequest() error {
-	switch {
-	case s.Lines == 0:
+	if s.Lines == 0 {
 		return errors.New("the log has no line")
-	case s.Bad == 0:
-		return fmt.Errorf("the log has no request between --from and --until: all %d are outside", s.Outside)
 	}
-	text := fmt.Sprintf("the log has no request: of %d lines %d are none", s.Lines, s.Bad)
-	if s.Outside > 0 {
-		text += fmt.Sprintf(" and %d are outside --from and --until", s.Outside)
-	}
-	if len(s.FirstBad) > 0 {
-		first := &s.FirstBad[0]
-		text += fmt.Sprintf("; the first: %s:%d: %s", first.File, first.Line, first.Reason)
-	}
-	return errors.New(text)
+	first := &s.FirstBad[0]
+	return fmt.Errorf("the log has no request: of %d lines %d are none; the first: %s:%d: %s", s.Lines, s.Bad, first.File, first.Line, first.Reason)
 }
 
 // add adds the counts of one file.
 func (s *Stats) add(f *Stats) {
 	s.Lines += f.Lines
-	s.Outside += f.Outside
 	s.Bad += f.Bad
 	s.Late += f.Late
 	s.Spread = s.Spread || f.Spread

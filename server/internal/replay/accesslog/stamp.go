@@ -9,7 +9,7 @@ import (
 
 const second = int64(time.Second / time.Microsecond)
 
-const stampAccepted = "22/Nov/2026:14:05:09 +0000, 2026-11-22T14:05:09.250Z, Sun Nov 22 14:05:09 2026, or seconds, milliseconds, microseconds or nanoseconds since 1970"
+const stampAccepted = "22/Nov/2026:14:05:09 +0000, 2026-11-22T14:05:09.250Z, or seconds, milliseconds, microseconds or nanoseconds since 1970"
 
 // latest is the latest accepted time, in the year 2255. Times from 1970 until then fit into 64-bit nanoseconds.
 const latest = 9_000_000_000 * second
@@ -44,8 +44,6 @@ func stamp(text string) (micro int64, ok bool) {
 		layout = "02/Jan/2006:15:04:05" // HAProxy writes a fraction and no zone, which means UTC
 	case text[2] == '/':
 		layout = "02/Jan/2006:15:04:05 -0700" // nginx's $time_local and Apache's %t
-	case text[3] == ' ':
-		layout = time.ANSIC // uWSGI writes the time of the C function ctime, without a zone, which means UTC
 	case text[4] == '-':
 		return stampISO(text)
 	default:

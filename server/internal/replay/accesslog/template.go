@@ -49,8 +49,6 @@ type template struct {
 	more bool
 	// hashes is true if quoted values have the escapes of HAProxy, where a backslash is itself.
 	hashes bool
-	// addressed is true if the client must be an address.
-	addressed bool
 	setter
 }
 
@@ -174,7 +172,7 @@ func (t *template) read(line string, q *Request) (err error) {
 	if rest != "" && !t.more {
 		return engine.InvalidInput("line", engine.Quote(rest), "no text after the last field of the format")
 	}
-	if t.addressed && !q.Client.IsValid() || t.more && q.Name != "" && addressFollows(line) {
+	if t.more && q.Name != "" && addressFollows(line) {
 		return engine.InvalidInput("client", engine.Quote(q.Name), "an address; if another field comes before it, the whole format in --format")
 	}
 	return q.check()

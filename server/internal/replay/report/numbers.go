@@ -1,9 +1,7 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 	"time"
 	"unicode"
 )
@@ -31,29 +29,6 @@ func percent(n, of int64) string {
 
 // instant formats a time, in µs since 1970, to the second.
 func instant(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05") }
-
-// span formats a duration in µs, using its two largest units.
-func span(micros int64) string {
-	d := time.Duration(micros) * time.Microsecond
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
-	}
-	parts := []struct {
-		unit time.Duration
-		name string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}}
-	var texts []string
-	for _, p := range parts {
-		if n := d / p.unit; n > 0 && len(texts) < 2 {
-			texts = append(texts, fmt.Sprintf("%d %s", n, p.name))
-		}
-		d %= p.unit
-	}
-	return strings.Join(texts, " ")
-}
 
 // quoted quotes a key if it could be misread.
 func quoted(key string) string {

@@ -85,9 +85,6 @@ func notes(s *Log) (all []string) {
 	if s.Late > 0 {
 		all = append(all, fmt.Sprintf("%s came far behind later ones, and count at the time that was reached", format.Counted(s.Late, "request")))
 	}
-	if s.Outside > 0 {
-		all = append(all, fmt.Sprintf("%s left out: outside --from and --until", format.Counted(s.Outside, "request")+are(s.Outside)))
-	}
 	if s.Bad > 0 {
 		all = append(all, fmt.Sprintf("%s of %s left out: no request", format.Grouped(s.Bad), format.Counted(s.Lines, "line")+are(s.Bad)))
 	}
@@ -120,9 +117,6 @@ func resultText(w io.Writer, r *simulate.Result) {
 	if r.Failed > 0 {
 		l.printf("failed", "%s have no decision: %s", format.Grouped(r.Failed), r.FirstError)
 	}
-	if s := r.Longest; s != nil {
-		l.printf("longest", "key %s was denied for %s without a break: %s, from %s", quoted(s.Key), span(s.To-s.From), format.Counted(s.Denied, "request"), instant(s.From))
-	}
 	routesText(l, r)
 	policiesText(l, r)
 	keysText(l, r.Top)
@@ -153,9 +147,6 @@ func policiesText(l lines, r *simulate.Result) {
 		if p.NotHeld {
 			l.printf("", "its permits are not replayed: a log does not contain when its requests ended")
 		}
-		if p.Rates != nil {
-			l.printf("", "its rate adapted to the statuses in the log: %s to %s", format.Grouped(p.Rates.Lowest), format.Grouped(p.Rates.Highest))
-		}
 	}
 }
 
@@ -173,9 +164,6 @@ func keysText(l lines, top []simulate.KeyReport) {
 		l.printf("key", "%s: %s of %s denied%s", quoted(k.Key), format.Grouped(k.Denied), format.Grouped(k.Requests), by(k.By))
 		if k.Agent != "" {
 			l.printf("", "  User-Agent %s", quoted(k.Agent))
-		}
-		for _, p := range k.Patterns[:min(len(k.Patterns), 3)] {
-			l.printf("", "  %s× %s", format.Grouped(p.Count), p.Pattern)
 		}
 	}
 }

@@ -62,8 +62,11 @@ type Comparison struct {
 	First []Change `json:"first_changes"`
 }
 
-// maxChanges is the maximum number of listed changes.
-const maxChanges = 20
+// Bounds on the listed changes: their number, and the bytes of their paths.
+const (
+	maxChanges = 20
+	maxPath    = 120
+)
 
 // Compare decides all requests in a log with two files, and returns the differences.
 func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Comparison, error) {
@@ -152,9 +155,9 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	}
 }
 
-// shortened returns a copy of a path, cut to maxPatternText bytes.
+// shortened returns a copy of a path, cut to maxPath bytes.
 func shortened(path string) string {
-	return strings.ToValidUTF8(strings.Clone(path[:min(len(path), maxPatternText)]), "?")
+	return strings.ToValidUTF8(strings.Clone(path[:min(len(path), maxPath)]), "?")
 }
 
 // twoWords returns "passes", or "denied by" and the policy, and adds a reason if there was no route or no key.

@@ -8,7 +8,6 @@
 //	simulate.go  Simulation: one request → its answer
 //	run.go       a log → admitted and denied requests
 //	tally.go     counts by route and policy
-//	keys.go      counts by key: requests, denials, stretches, patterns
-//	patterns.go  paths without their ids
+//	keys.go      counts by key: requests, denials, policies
 //	compare.go   two files on one log
 package simulate

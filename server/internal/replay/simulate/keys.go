@@ -9,22 +9,8 @@ import (
 	"github.com/headgate/headgate/server/internal/replay/accesslog"
 )
 
-// maxDetailed is the maximum number of denied keys whose patterns and stretches are recorded.
+// maxDetailed is the maximum number of denied keys whose policies and User-Agents are recorded.
 const maxDetailed = 50_000
-
-// Stretch is a period when every request from a key was denied.
-type Stretch struct {
-	Key string `json:"key"`
-	// From and To are the times of the stretch's first and last request, in µs since 1970.
-	From   int64 `json:"from_us"`
-	To     int64 `json:"to_us"`
-	Denied int64 `json:"denied"`
-}
-
-// longer reports whether a stretch is longer than another or, at equal length, has more requests.
-func (s *Stretch) longer(other *Stretch) bool {
-	return cmp.Or(cmp.Compare(s.To-s.From, other.To-other.From), cmp.Compare(s.Denied, other.Denied)) > 0
-}
 
 // PolicyCount is the number of a key's requests that a policy denied.
 type PolicyCount struct {
@@ -34,16 +20,10 @@ type PolicyCount struct {
 
 // KeyReport holds the results for one key.
 type KeyReport struct {
-	Key      string `json:"key"`
-	Requests int64  `json:"requests"`
-	Denied   int64  `json:"denied"`
-	// First and Last are the times of the key's first and last denial, in µs since 1970.
-	First int64 `json:"first_denied_us,omitempty"`
-	Last  int64 `json:"last_denied_us,omitempty"`
-	// Longest is the key's longest stretch of denials.
-	Longest  *Stretch      `json:"longest_stretch,omitempty"`
+	Key      string        `json:"key"`
+	Requests int64         `json:"requests"`
+	Denied   int64         `json:"denied"`
 	By       []PolicyCount `json:"by,omitempty"`
-	Patterns []Pattern     `json:"patterns,omitempty"`
 	// Agent is the User-Agent of the first denied request.
 	Agent string `json:"agent,omitempty"`
 }
@@ -57,11 +37,8 @@ type key struct {
 
 // detail holds the data that is kept for a denied key.
 type detail struct {
-	first, last      int64
-	current, longest Stretch
-	patterns         frequent
-	by               map[string]int64
-	agent            string
+	by    map[string]int64
+	agent string
 }
 
 // keys counts requests and denials by key, for at most the first most keys. It counts the requests from other keys
@@ -70,7 +47,6 @@ type keys struct {
 	places   map[string]int32
 	all      []key
 	detailed int
-	longest  Stretch
 	most     int   // maximum number of keys kept
 	rest     int64 // number of requests from all other keys
 }
@@ -100,9 +76,6 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) {
 	at := &k.all[place]
 	at.requests++
 	if a.Allowed || a.Err != nil || name != a.Key {
-		if at.detail != nil {
-			at.detail.current = Stretch{}
-		}
 		return
 	}
 	at.denied++
@@ -111,38 +84,16 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) {
 			return
 		}
 		k.detailed++
-		at.detail = &detail{first: q.Time, by: map[string]int64{}, agent: strings.Clone(q.Agent[:min(len(q.Agent), 200)])}
+		at.detail = &detail{by: map[string]int64{}, agent: strings.Clone(q.Agent[:min(len(q.Agent), 200)])}
 	}
-	at.detail.add(q, a)
-	if at.detail.longest.longer(&k.longest) {
-		k.longest = at.detail.longest
-		k.longest.Key = at.text
-	}
-}
-
-// add records a denied request.
-func (d *detail) add(q *accesslog.Request, a *Answer) {
-	d.last = q.Time
-	d.by[a.Policy]++
-	d.patterns.add(pattern(q.Method, q.Path))
-	if d.current.Denied == 0 {
-		d.current.From = q.Time
-	}
-	d.current.To = q.Time
-	d.current.Denied++
-	if d.current.longer(&d.longest) {
-		d.longest = d.current
-	}
+	at.detail.by[a.Policy]++
 }
 
 // report returns the counts of a key in the form of the report.
 func (at *key) report() KeyReport {
 	r := KeyReport{Key: at.text, Requests: at.requests, Denied: at.denied}
 	if d := at.detail; d != nil {
-		longest := d.longest
-		longest.Key = at.text
-		r.First, r.Last, r.Longest, r.Agent = d.first, d.last, &longest, d.agent
-		r.By, r.Patterns = counts(d.by), d.patterns.list()
+		r.By, r.Agent = counts(d.by), d.agent
 	}
 	return r
 }

@@ -47,8 +47,6 @@ type Result struct {
 	Routes     []RouteReport  `json:"routes"`
 	Policies   []PolicyReport `json:"policies"`
 	Top        []KeyReport    `json:"most_denied"`
-	// Longest is the longest period when every request from one key was denied.
-	Longest *Stretch `json:"longest_stretch,omitempty"`
 }
 
 // Run decides all requests in a log, and returns the counts by route, policy and key.
@@ -85,13 +83,9 @@ func (t *tally) result(c *Config, s *Simulation) *Result {
 		Keys: int64(len(t.keys.all)), OtherKeys: t.keys.rest, Routes: t.routes,
 	}
 	r.Top, r.DeniedKeys = t.keys.deniedMost(c.Top)
-	if t.keys.longest.Denied > 0 {
-		longest := t.keys.longest
-		r.Longest = &longest
-	}
 	for i := range t.policies {
 		p := &t.policies[i]
-		p.ShadowAsked, p.ShadowDenied, p.Rates = s.shadows.asked[p.Name], s.shadows.denied[p.Name], s.rates[p.Name]
+		p.ShadowAsked, p.ShadowDenied = s.shadows.asked[p.Name], s.shadows.denied[p.Name]
 	}
 	r.Policies = busiest(t.policies)
 	return r

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/core"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -52,7 +51,6 @@ type Simulation struct {
 	seen      route.Request
 	responses [1]decide.Response
 	shadows   shadows
-	rates     rates
 }
 
 // shadows counts requests by policy: those that the policy's shadow decided, and those that the shadow would have
@@ -71,36 +69,9 @@ func (s *shadows) add(decided []decide.Shadow) {
 	}
 }
 
-// Rates is the range of an adaptive rate, over all keys.
-type Rates struct {
-	// Lowest and Highest are in whole units per window.
-	Lowest  int64 `json:"lowest"`
-	Highest int64 `json:"highest"`
-}
-
-// rates holds the range of the rate of each policy whose rate has changed.
-type rates map[string]*Rates
-
-func (all rates) add(r *decide.Response) {
-	for i := range r.Count() {
-		if s := r.Of(i); s.Version > 0 {
-			all.note(r.Charge(i).Policy, s.InForce/algo.RateScale)
-		}
-	}
-}
-
-func (all rates) note(policy string, rate int64) {
-	of := all[policy]
-	if of == nil {
-		of = &Rates{Lowest: rate, Highest: rate}
-		all[policy] = of
-	}
-	of.Lowest, of.Highest = min(of.Lowest, rate), max(of.Highest, rate)
-}
-
 // New returns a simulation of a server with a policies file. Its store holds at most maxKeys keys.
 func New(c *policy.Config, maxKeys int) (*Simulation, error) {
-	s := &Simulation{config: c, shadows: shadows{asked: map[string]int64{}, denied: map[string]int64{}}, rates: rates{}}
+	s := &Simulation{config: c, shadows: shadows{asked: map[string]int64{}, denied: map[string]int64{}}}
 	clock := func() time.Time { return time.UnixMicro(s.now) }
 	store, err := memstore.New(memstore.Config{MaxKeys: maxKeys, Clock: clock})
 	if err != nil {
@@ -137,7 +108,6 @@ func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) (a Answer
 	if r.Permits != nil { // a log line does not contain when its request ended
 		_ = r.Permits.Release(ctx) // cannot fail in memory
 	}
-	s.rates.add(r)
 	if r.Outcome != nil && q.Status != 0 {
 		r.Outcome(wire.Outcome(q.Status, nil))
 	}

@@ -41,8 +41,6 @@ type PolicyReport struct {
 	ShadowDenied int64 `json:"shadow_denied,omitempty"`
 	// NotHeld is true for a concurrency policy: a log does not contain when its requests ended, so none holds a permit.
 	NotHeld bool `json:"permits_not_held,omitempty"`
-	// Rates is the range of an adaptive rate, given the statuses in the log. It is nil if the rate did not change.
-	Rates *Rates `json:"rates,omitempty"`
 }
 
 // tally counts the answers by route, policy and key.

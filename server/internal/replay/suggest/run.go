@@ -105,12 +105,12 @@ func (c *collector) add(q *accesslog.Request) error {
 		c.noKey++
 		return nil
 	case c.requests >= maxRequests:
-		return fmt.Errorf("the log has more than %d requests; accepted: a part of it, by --from and --until", maxRequests)
+		return fmt.Errorf("the log has more than %d requests; accepted: a part of it", maxRequests)
 	}
 	place, ok := c.places[m.Items[0].Key]
 	if !ok {
 		if len(c.texts) >= c.most {
-			return fmt.Errorf("the log has more than %d keys; accepted: more with --max-keys, or a part of the log, by --from and --until", c.most)
+			return fmt.Errorf("the log has more than %d keys; accepted: more with --max-keys, or a part of the log", c.most)
 		}
 		place = int32(len(c.texts))
 		text := strings.Clone(m.Items[0].Key)
