@@ -20,7 +20,7 @@ import (
 )
 
 // randomCalls is the number of scripts that TestCalls runs.
-var randomCalls = flag.Int("calls", raced.Size(150, 30), "random scripts of calls with many operations")
+var randomCalls = flag.Int("calls", raced.Size(80, 30), "random scripts of calls with many operations")
 
 // bySteps is a reference store that decides operations one by one with the steps of package algo. It deletes a state
 // only if it is equivalent to no state.

@@ -18,7 +18,7 @@ import (
 )
 
 // redisSteps is the number of steps for each algorithm on each deployment of Redis.
-var redisSteps = flag.Int("redis-steps", raced.Size(1000, 100), "differential steps an algorithm, deployment and client")
+var redisSteps = flag.Int("redis-steps", raced.Size(500, 100), "differential steps an algorithm, deployment and client")
 
 // auditedSteps is the maximum length of a run whose keys are checked after each step. The check takes longer than the
 // step itself.

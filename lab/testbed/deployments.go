@@ -37,7 +37,7 @@ var deployments = []struct {
 	{"redis", func(t *testing.T) Deployment { return Standalone(t, Flavor(redistest.Redis)) }},
 	{"cluster", Cluster},
 	{"sharded", func(t *testing.T) Deployment {
-		d := Cluster(t)
+		d := OfCluster(redistest.Cluster(t, Flavor(redistest.Valkey)))
 		d.shards = 8
 		return d
 	}},
@@ -46,8 +46,8 @@ var deployments = []struct {
 }
 
 // chosen names the deployments that [Everywhere] uses. By default, these are the deployments of `make test`: a single
-// server, a Cluster with shards, and Valkey.
-var chosen = flag.String("deployments", "redis,sharded,valkey", "the deployments of Redis to try, between commas; all tries every one")
+// Redis, and a Cluster of Valkey servers with shards.
+var chosen = flag.String("deployments", "redis,sharded", "the deployments of Redis to try, between commas; all tries every one")
 
 // flavor makes all deployments run the same kind of server.
 var flavor = flag.String("flavor", "", "redis or valkey: all deployments run this server")

@@ -79,7 +79,7 @@ func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 			d.service.Refused(from, service.NoUser)
 			problem.Unread(w, r)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
-			w.Header().Set(requestid.Header, requestid.Of(r.Header.Get(requestid.Header))) //nolint:canonicalheader // it is canonical: net/http writes it like this
+			w.Header().Set(requestid.Header, requestid.Of(r.Header.Get(requestid.Header)))
 			wire.NewProblem(http.StatusUnauthorized, "", err.Error()).Write(w)
 			return
 		}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/internal/requestid"
 	"github.com/headgate/headgate/server/internal/resp/resptest"
 )
 
@@ -159,7 +160,7 @@ func TestUsersOverHTTP(t *testing.T) {
 		{"/v1/authorize", "", "", 400}, // the caller is a trusted proxy, but sends no headers
 	} {
 		status, body, header := post(c.path, c.body, c.secret)
-		if status != c.want || status == 401 && (header.Get("WWW-Authenticate") == "" || header.Get("X-Request-Id") == "") || status > 400 && !strings.Contains(body, "accepted: ") {
+		if status != c.want || status == 401 && (header.Get("WWW-Authenticate") == "" || header.Get(requestid.Header) == "") || status > 400 && !strings.Contains(body, "accepted: ") {
 			t.Errorf("%s %s as %q: %d %s, want %d", c.path, c.body, c.secret, status, body, c.want)
 		}
 	}
