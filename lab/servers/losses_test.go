@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -47,7 +48,15 @@ func TestServerLogsALoss(t *testing.T) {
 	defer program.Close()
 	limiter := headgate.New(headgate.WithStore(program))
 	defer limiter.Close()
-	if d, err := limiter.Policy("first", headgate.FixedWindow{Rate: headgate.PerMinute(40)}).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+	first := limiter.Policy("first", headgate.FixedWindow{Rate: headgate.PerMinute(40)})
+	d, err := first.Allow(t.Context(), "k")
+	for range 20 { // a busy machine may not answer within the deadline
+		if !errors.Is(err, headgate.ErrStoreUnavailable) {
+			break
+		}
+		d, err = first.Allow(t.Context(), "k")
+	}
+	if err != nil || d.Promise.Mode != engine.Fallback {
 		t.Errorf("the first decision of a program: %+v, %v", d.Promise, err)
 	}
 	logs("answers are exact again")
