@@ -127,13 +127,21 @@ func (r *runner) tryAll() error {
 		var wg sync.WaitGroup
 		slots := make(chan struct{}, r.parallel)
 		for _, i := range batch {
-			slots <- struct{}{}
+			weight := 1
+			if r.mutants[i].kind == audited { // one at a time: its servers need the processors to keep to the schedule
+				weight = max(1, r.parallel-1)
+			}
+			for range weight {
+				slots <- struct{}{}
+			}
 			if late() {
 				break
 			}
 			wg.Go(func() {
-				defer func() { <-slots }()
 				r.tryOne(&r.mutants[i])
+				for range weight {
+					<-slots
+				}
 			})
 		}
 		wg.Wait()
