@@ -59,7 +59,11 @@ routes: [{key: [{const: all}], policies: [renders, day], upstream: own}]
 			response.Body.Close()
 			ended <- response.StatusCode
 		}()
-		<-inside
+		select {
+		case <-inside:
+		case code := <-ended:
+			t.Fatalf("the upstream got no request: %d", code)
+		}
 	}
 	denied := func(w *web) {
 		t.Helper()
