@@ -209,7 +209,7 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Answ
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Answer) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.look(op, r)
 	s.give(ctx, found.gives)
-	if found.spent {
+	if found.spent != nil {
 		return true, advance{}, nil
 	}
 	if found.ours == nil {

@@ -82,7 +82,8 @@ type record struct {
 // first.
 type found struct {
 	gives    []pendingGive
-	spent    bool
+	spent    *hold // from which units were spent
+	left     int64 // in it
 	inFlight <-chan struct{}
 	ours     *record
 }
@@ -96,20 +97,20 @@ func (s *Store) look(op *engine.Op, o *engine.Answer) (f found) {
 	h := s.table.of(key)
 	if held := h.recent.Load(); held != nil && held.of(space, key, charge.Limit) {
 		if left, ok := held.spend(charge.Cost, now); ok {
-			held.answer(charge.Cost, left, now, o)
-			return found{spent: true}
+			f = found{spent: held, left: left}
 		}
 	}
-	f, held, left := s.lookAt(h, space, key, charge, now)
-	if f.spent {
-		held.answer(charge.Cost, left, now, o)
+	if f.spent == nil {
+		f = s.lookAt(h, space, key, charge, now)
+	}
+	if f.spent != nil {
+		f.spent.answer(charge.Cost, f.left, now, o)
 	}
 	return f
 }
 
-// lookAt is look with the shard's lock and without the answer. held and left are the hold that was spent from, and what
-// is left of it.
-func (s *Store) lookAt(h *shard, space, key string, charge *engine.Charge, now time.Time) (f found, held *hold, left int64) {
+// lookAt is look with the shard's lock and without the answer.
+func (s *Store) lookAt(h *shard, space, key string, charge *engine.Charge, now time.Time) found {
 	limit, life := charge.Limit, s.config.Life
 	h.Lock()
 	defer h.Unlock()
@@ -117,32 +118,32 @@ func (s *Store) lookAt(h *shard, space, key string, charge *engine.Charge, now t
 	limits := s.leased.Load()
 	r := s.table.find(h, limits, space, key, limit, now, life)
 	if r == nil {
-		return found{}, nil, 0
+		return found{}
 	}
 	if r.limit != limit {
-		return r.change(limit, now), nil, 0
+		return r.change(limit, now)
 	}
 	if left, ok := r.hold.spend(charge.Cost, now); ok {
 		h.recent.Store(r.hold)
-		return found{spent: true}, r.hold, left
+		return found{spent: r.hold, left: left}
 	}
 	if charge.Cost > 1 {
-		return found{}, nil, 0 // only a request for one unit prefetches others
+		return found{} // only a request for one unit prefetches others
 	}
 	if r.inFlight != nil {
-		return found{inFlight: r.inFlight}, nil, 0
+		return found{inFlight: r.inFlight}
 	}
 	if r.hold.left() > 0 || r.returning {
-		return found{}, nil, 0 // the held units are dead or too few and not returned yet, and a key may have only one set
+		return found{} // the held units are dead or too few and not returned yet, and a key may have only one set
 	}
 	if now.Sub(r.since) >= life {
 		r.asked, r.since = 0, now
 	}
 	if r.asked++; r.asked > s.config.HotAfter {
 		r.inFlight = make(chan struct{})
-		return found{ours: r}, nil, 0
+		return found{ours: r}
 	}
-	return found{}, nil, 0
+	return found{}
 }
 
 // find finds the record of a key under a limit, or adds it. It returns nil if the limit is not prefetched, or if there
