@@ -66,7 +66,7 @@ func TestSharesWithoutRedis(t *testing.T) {
 	if err := os.WriteFile(name, []byte(away), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	printed, err := exec.CommandContext(t.Context(), "go", "run", name).Output()
+	printed, err := exec.CommandContext(t.Context(), "go", "run", "-ldflags=-s -w", name).Output()
 	if want := documentedOutput(t, program); err != nil || string(printed) != want || away == program {
 		t.Errorf("printed %q, %v; want %q", printed, err, want)
 	}
@@ -128,7 +128,7 @@ func TestTaskPages(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "demo"), filepath.Join(dir, "main.go")).CombinedOutput(); err != nil {
+			if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", filepath.Join(dir, "demo"), filepath.Join(dir, "main.go")).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
 			run := exec.CommandContext(t.Context(), filepath.Join(dir, "demo"))

@@ -67,7 +67,7 @@ func TestNoteAway(t *testing.T) {
 	for _, adapter := range testbed.Adapters {
 		store := adapter.Open(t, testbed.OfCluster(c), redisstore.Config{Prefix: "headgate"})
 		ask := func() error {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			defer cancel()
 			results := make([]engine.Answer, 1)
 			store.Do(ctx, []engine.Op{{Space: "s", Key: key, Charges: []engine.Charge{{Limit: testbed.Hourly, Cost: 1}}}}, results)

@@ -27,7 +27,7 @@ const auditedSteps = 10_000
 // TestScripts compares the scripts with exact answers, with the Go steps in calls of many operations, and with the
 // model on random scripts.
 func TestScripts(t *testing.T) {
-	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
+	testbed.EverywhereChosen(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
 		t.Run("vectors", func(t *testing.T) { replayVectors(t, open) })
 		t.Run("batches", func(t *testing.T) { batches(t, open) })
 		clock := headgatetest.NewClock()

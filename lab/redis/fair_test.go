@@ -37,7 +37,7 @@ func TestFairShareOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	d := testbed.Standalone(t, testbed.Flavor(redistest.Redis))
 	limit := rule.FairShare(rule.PerSecond(1000), rule.Burst(200))
-	flood := append(append([]*tenant{{rate: 20_000}, {rate: 100, begins: 2}}, tenants(5, func(int) float64 { return 300 })...), tenants(10, func(int) float64 { return 20 })...)
+	flood := append(append([]*tenant{{rate: 20_000}, {rate: 100, begins: 1}}, tenants(5, func(int) float64 { return 300 })...), tenants(10, func(int) float64 { return 20 })...)
 	many := append(tenants(60, func(i int) float64 { return 50 + 40*float64(i) }), tenants(20, func(int) float64 { return 5 })...)
 	for name, c := range map[string]struct {
 		tenants []*tenant
@@ -76,7 +76,7 @@ func TestFairShareOfTwoProcesses(t *testing.T) {
 
 // seconds is how long the tenants send requests. Requests within an instant are sent together.
 const (
-	seconds = 6
+	seconds = 3
 	instant = 200 * time.Microsecond
 )
 

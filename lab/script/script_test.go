@@ -36,7 +36,7 @@ func TestStepsFallAtEdges(t *testing.T) {
 	for _, algorithm := range Algorithms {
 		for i, opts := range everyOptions() {
 			g := newGenerator(seeded(uint64(i)), algorithm, opts)
-			steps := raced.Size(500, 100)
+			steps := raced.Size(200, 100)
 			for range steps {
 				g.step()
 			}
@@ -50,7 +50,7 @@ func TestStepsFallAtEdges(t *testing.T) {
 func TestScriptsStayInRange(t *testing.T) {
 	for i, opts := range everyOptions() {
 		for _, algorithm := range Algorithms {
-			checkRange(t, Generate(seeded(uint64(i)), algorithm, raced.Size(300, 60), opts), opts)
+			checkRange(t, Generate(seeded(uint64(i)), algorithm, raced.Size(150, 60), opts), opts)
 		}
 	}
 }

@@ -47,7 +47,7 @@ var deployments = []struct {
 
 // chosen names the deployments that [Everywhere] uses. By default, these are the deployments of `make test`: a single
 // Redis, and a Cluster of Valkey servers with shards.
-var chosen = flag.String("deployments", "redis,sharded", "the deployments of Redis to try, between commas; all tries every one")
+var chosen = flag.String("deployments", "", "the deployments of Redis to try, between commas; all tries every one (default redis,sharded)")
 
 // flavor makes all deployments run the same kind of server.
 var flavor = flag.String("flavor", "", "redis or valkey: all deployments run this server")
@@ -68,10 +68,22 @@ type Open = func(t testing.TB, c redisstore.Config) *redisstore.Store
 // Everywhere runs a test on the chosen deployments. Stores connect as a user with exactly the documented rights.
 func Everywhere(t *testing.T, test func(t *testing.T, d Deployment, client string, open Open)) {
 	t.Helper()
-	names := strings.Split(*chosen, ",")
+	on(t, cmp.Or(*chosen, "redis,sharded"), test)
+}
+
+// EverywhereChosen is Everywhere, but only on a single Redis if no deployments are chosen: most of what the test finds,
+// it finds on any of them. `make test-full` chooses each in turn.
+func EverywhereChosen(t *testing.T, test func(t *testing.T, d Deployment, client string, open Open)) {
+	t.Helper()
+	on(t, cmp.Or(*chosen, "redis"), test)
+}
+
+func on(t *testing.T, chosen string, test func(t *testing.T, d Deployment, client string, open Open)) {
+	t.Helper()
+	names := strings.Split(chosen, ",")
 	turn := 0
 	for _, kind := range deployments {
-		if *chosen != "all" && !slices.Contains(names, kind.name) {
+		if chosen != "all" && !slices.Contains(names, kind.name) {
 			continue
 		}
 		turn++
