@@ -11,12 +11,12 @@ type Pool struct {
 	// Burst is the total number of units: the size of the bucket, including a fair pacer's queue, or the number of
 	// permits. Outstanding is the number of units that have not refilled yet or, for permits, are held.
 	Burst, Outstanding int64
-	// Own estimates the number of outstanding units of this key. It can be too large by up to the key's weight. For a
+	// OfKey estimates the number of outstanding units of this key. It can be too large by up to the key's weight. For a
 	// key with nothing remaining, it is a lower bound. HeavyKeys estimates the number of keys of weight 1 that request
-	// more than they get. For a nested limit, Own counts the units of the key's group, and can be too large by up to
-	// 9/8 of the weight plus 9/8. HeavyKeys then counts groups. For permits, Own is exact, and HeavyKeys is the number of keys
+	// more than they get. For a nested limit, OfKey counts the units of the key's group, and can be too large by up to
+	// 9/8 of the weight plus 9/8. HeavyKeys then counts groups. For permits, OfKey is exact, and HeavyKeys is the number of keys
 	// with many permits ([Standing]).
-	Own, HeavyKeys int64
+	OfKey, HeavyKeys int64
 	// Part is this key's fair part at present: the key is denied once it has this many outstanding units. For a nested
 	// limit it is the part of the key's group. For permits it is the largest number that the key can hold now.
 	Part int64
@@ -35,7 +35,7 @@ func (l Limit) Pool(s *Standing, free int64) (p Pool, ok bool) {
 	case !n.Algorithm.Divides():
 		return p, false
 	case n.Algorithm.Holds():
-		return Pool{Burst: n.Count, Outstanding: s.HeldByAll, Own: s.HeldByKey, HeavyKeys: s.HeavyKeys, Part: s.HeldByKey + s.Remaining}, true
+		return Pool{Burst: n.Count, Outstanding: s.HeldByAll, OfKey: s.HeldByKey, HeavyKeys: s.HeavyKeys, Part: s.HeldByKey + s.Remaining}, true
 	}
 	room := (n.Weight + 1) * s.Remaining
 	if n.Nested {
@@ -45,7 +45,7 @@ func (l Limit) Pool(s *Standing, free int64) (p Pool, ok bool) {
 	p.Outstanding = min(p.Burst, n.Refilled(s.ResetAfter.Microseconds()))
 	free = p.Burst - p.Outstanding
 	p.Part = n.Weight * free
-	p.Own = min(p.Outstanding, max(0, p.Part-room))
+	p.OfKey = min(p.Outstanding, max(0, p.Part-room))
 	if p.HeavyKeys = p.Burst - 1; free > 0 {
 		p.HeavyKeys = min(p.HeavyKeys, p.Burst/free-1)
 	}
@@ -55,7 +55,7 @@ func (l Limit) Pool(s *Standing, free int64) (p Pool, ok bool) {
 // UnusedKey returns the key for a peek whose Remaining [Limit.Pool] needs as its argument free: for a nested limit, the
 // key name in the group of key. name must be a key without units. The Remaining of this peek includes the units left for
 // the group. ok is false if Pool needs no such peek.
-func (l Limit) UnusedKey(key, name string) (newcomer string, ok bool) {
+func (l Limit) UnusedKey(key, name string) (unused string, ok bool) {
 	if !l.Numbers().Nested {
 		return "", false
 	}

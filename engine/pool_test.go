@@ -19,9 +19,9 @@ func TestPool(t *testing.T) {
 		want      engine.Pool
 	}{
 		{100, 0, engine.Pool{Burst: 200, Part: 200}},
-		{0, 100 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 100, Own: 100, HeavyKeys: 1, Part: 100}},
-		{0, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 50, HeavyKeys: 3, Part: 50}},
-		{24, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 2, HeavyKeys: 3, Part: 50}},
+		{0, 100 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 100, OfKey: 100, HeavyKeys: 1, Part: 100}},
+		{0, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, OfKey: 50, HeavyKeys: 3, Part: 50}},
+		{24, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, OfKey: 2, HeavyKeys: 3, Part: 50}},
 		{0, 200 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 200, HeavyKeys: 199}},
 		{0, time.Hour, engine.Pool{Burst: 200, Outstanding: 200, HeavyKeys: 199}},
 	} {
@@ -57,16 +57,16 @@ func TestPoolOfGroups(t *testing.T) {
 		}
 		spent[engine.GroupOf(c.key)] += c.units
 		for group, units := range spent {
-			newcomer, ok := limit.UnusedKey(group+":x", "nobody")
-			if !ok || newcomer != group+":nobody" {
-				t.Fatalf("a key without units in the group %s: %q, %t", group, newcomer, ok)
+			unused, ok := limit.UnusedKey(group+":x", "nobody")
+			if !ok || unused != group+":nobody" {
+				t.Fatalf("a key without units in the group %s: %q, %t", group, unused, ok)
 			}
-			free, err := p.Peek(t.Context(), newcomer, 1)
+			free, err := p.Peek(t.Context(), unused, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			pool, _ := limit.Pool(&engine.Standing{ResetAfter: free.ResetAfter}, free.Remaining)
-			if want := min(units, pool.Part); pool.Own < want || pool.Own > want+3 || pool.Part != 200-pool.Outstanding {
+			if want := min(units, pool.Part); pool.OfKey < want || pool.OfKey > want+3 || pool.Part != 200-pool.Outstanding {
 				t.Errorf("step %d, group %s: %+v, want %d of its own", i, group, pool, want)
 			}
 		}
@@ -86,11 +86,11 @@ func TestPoolOfPermits(t *testing.T) {
 		units int64
 		want  engine.Pool // for ann
 	}{
-		{"ann", 20, engine.Pool{Burst: 100, Outstanding: 20, Own: 20, HeavyKeys: 1, Part: 86}},
-		{"bob", 20, engine.Pool{Burst: 100, Outstanding: 40, Own: 20, HeavyKeys: 2, Part: 66}},
-		{"carol", 20, engine.Pool{Burst: 100, Outstanding: 60, Own: 20, HeavyKeys: 3, Part: 46}},
-		{"dave", 1, engine.Pool{Burst: 100, Outstanding: 61, Own: 20, HeavyKeys: 3, Part: 45}},
-		{"erin", 20, engine.Pool{Burst: 100, Outstanding: 81, Own: 20, HeavyKeys: 4, Part: 28}},
+		{"ann", 20, engine.Pool{Burst: 100, Outstanding: 20, OfKey: 20, HeavyKeys: 1, Part: 86}},
+		{"bob", 20, engine.Pool{Burst: 100, Outstanding: 40, OfKey: 20, HeavyKeys: 2, Part: 66}},
+		{"carol", 20, engine.Pool{Burst: 100, Outstanding: 60, OfKey: 20, HeavyKeys: 3, Part: 46}},
+		{"dave", 1, engine.Pool{Burst: 100, Outstanding: 61, OfKey: 20, HeavyKeys: 3, Part: 45}},
+		{"erin", 20, engine.Pool{Burst: 100, Outstanding: 81, OfKey: 20, HeavyKeys: 4, Part: 28}},
 	} {
 		acquire, peek := engine.Single(engine.OpAcquire, c.key, limit, c.units), engine.Single(engine.OpPeek, "ann", limit, 1)
 		acquire.ID = "a permit"

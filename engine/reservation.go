@@ -67,11 +67,11 @@ func (a *Answer) Reservation(op *Op, id string) *Reservation {
 	r := op.Reserving(id)
 	for i := range op.Charges {
 		standing, at := a.Of(i), a.at(i)
-		taken := at + standing.After.Microseconds()
+		chargedAt := at + standing.After.Microseconds()
 		ends := at + standing.ResetAfter.Microseconds()
-		slot := taken + standing.Delay.Microseconds()
+		slot := chargedAt + standing.Delay.Microseconds()
 		l := &r.Limits[i]
-		l.Taken, l.Slot, l.Ends = taken, slot, ends
+		l.At, l.Slot, l.Ends = chargedAt, slot, ends
 		if standing.Unchosen {
 			l.Units = 0
 		}
@@ -270,5 +270,5 @@ const (
 // 1970.
 func (r *Reserved) possible() bool {
 	const last = 1 << 53
-	return r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last
+	return r.Units >= 0 && -last < r.At && r.At <= r.Slot && r.At <= r.Ends && r.Slot < last && r.Ends < last
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func reservation() *engine.Reservation {
-	held := algo.Held{Units: 3, Taken: 1_790_000_000_000_000, Slot: 1_790_000_000_500_000, Ends: 1_790_000_060_000_000}
+	held := algo.Held{Units: 3, At: 1_790_000_000_000_000, Slot: 1_790_000_000_500_000, Ends: 1_790_000_060_000_000}
 	return &engine.Reservation{
 		ID: "id", Space: "policy:api", Key: "a\x00key {with} anything", Ends: held.Ends,
 		Limits: []engine.Reserved{

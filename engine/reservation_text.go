@@ -54,9 +54,9 @@ func appendReserved(b []byte, limits []Reserved) []byte {
 		b = binary.AppendUvarint(appendText(b, l.Key), uint64(l.Items))
 		b = appendText(b, l.Limit.String())
 		b = binary.AppendVarint(b, l.Units)
-		b = binary.AppendVarint(b, l.Taken)
-		b = binary.AppendVarint(b, l.Slot-l.Taken)
-		b = binary.AppendVarint(b, l.Ends-l.Taken)
+		b = binary.AppendVarint(b, l.At)
+		b = binary.AppendVarint(b, l.Slot-l.At)
+		b = binary.AppendVarint(b, l.Ends-l.At)
 	}
 	return b
 }
@@ -177,8 +177,8 @@ func (f *byteFields) reserved(least, most int) (limits []Reserved) {
 		if l.Limit, err = ParseLimit(f.text()); err != nil {
 			f.bad = true
 		}
-		l.Units, l.Taken = f.int(), f.int()
-		l.Slot, l.Ends = l.Taken+f.int(), l.Taken+f.int()
+		l.Units, l.At = f.int(), f.int()
+		l.Slot, l.Ends = l.At+f.int(), l.At+f.int()
 		limits = append(limits, l)
 	}
 	return limits

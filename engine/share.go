@@ -39,7 +39,7 @@ func Shares(l Limit, n int64) []Limit {
 func (l *spec) share(s *algo.Share) Limit {
 	own := spec{numbers: s.Limit, name: l.name, scale: l.scale * s.Scale}
 	switch a := l.numbers.Algorithm.String(); {
-	case s.Own:
+	case s.SameAlgorithm:
 	case s.Window > 0:
 		own.name = a + " " + strconv.FormatInt(s.Window, 10) + " " + l.Name()
 	default:
@@ -61,7 +61,7 @@ func MostPermits(l Limit, lease time.Duration) Limit {
 
 // UpperBound returns a limit of the same name that admits at least as much as l in any state of l, for an auditor that
 // does not see the state. ok is false if there is no such limit, or if l has no units to count.
-func UpperBound(l Limit) (cover Limit, ok bool) {
+func UpperBound(l Limit) (bound Limit, ok bool) {
 	s := l.of()
 	numbers, ok := s.numbers.UpperBound()
 	if !ok || numbers == s.numbers {

@@ -44,9 +44,9 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 		b.scope.Store(c)
 	}
 	var o algo.Outcome
-	hash, whose := s.secret.hash(key), uint64(0)
+	hash, keyHash := s.secret.hash(key), uint64(0)
 	if b.divides {
-		hash, whose = s.pooled(c, b.numbers, key, hash)
+		hash, keyHash = s.pooled(c, b.numbers, key, hash)
 	} else {
 		hash.hi ^= c.salt
 	}
@@ -55,7 +55,7 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 	a.AtMicros = s.clock.micros()
 	var v verdict
 	if b.divides { // as Store.allow, without its call
-		v = s.takeDivided(h, c, b.numbers, hash, whose, cost, &o, &a.AtMicros)
+		v = s.takeDivided(h, c, b.numbers, hash, keyHash, cost, &o, &a.AtMicros)
 	} else {
 		v = s.take(h, c, b.numbers, hash, cost, &o, &a.AtMicros)
 	}

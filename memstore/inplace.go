@@ -21,7 +21,7 @@ func (s *Store) inPlace(op *engine.Op, r *engine.Answer) bool {
 	}
 	space, key := op.Subject(0)
 	c := s.scopes.of(space, charge.Limit)
-	hash, whose := s.counter(c, limit, key)
+	hash, keyHash := s.counter(c, limit, key)
 	h := &s.shards[s.shard(hash)]
 	h.mu.Lock()
 	h.hot.drop(hash)
@@ -35,7 +35,7 @@ func (s *Store) inPlace(op *engine.Op, r *engine.Answer) bool {
 		h.mu.Unlock()
 		return false
 	}
-	s.bySteps(op, r, h, place, c, whose, now)
+	s.bySteps(op, r, h, place, c, keyHash, now)
 	h.mu.Unlock()
 	return true
 }
@@ -45,11 +45,11 @@ func (s *Store) inPlace(op *engine.Op, r *engine.Answer) bool {
 var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
 // bySteps decides an operation on the state at an index with the steps of package algo.
-func (s *Store) bySteps(op *engine.Op, r *engine.Answer, h *shard, place int, c *scope, whose uint64, now algo.Instant) {
+func (s *Store) bySteps(op *engine.Op, r *engine.Answer, h *shard, place int, c *scope, keyHash uint64, now algo.Instant) {
 	steps := oneStep.Get().(*[1]algo.Step)
 	step := &steps[0]
 	*step = op.Step(0)
-	step.KeyHash, step.State = whose, h.load(&s.scopes, place)
+	step.KeyHash, step.State = keyHash, h.load(&s.scopes, place)
 	allowed, granted := op.Decide(steps[:], now)
 	if step.Write {
 		if step.TTL > 0 {

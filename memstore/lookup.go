@@ -17,7 +17,7 @@ func (s *Store) shard(key hash) int { return int(key.lo & uint64(len(s.shards)-1
 
 // counter returns the hash of the name of a key's counter. If all keys share the limit's counter, it also returns the
 // number of the key.
-func (s *Store) counter(c *scope, limit *algo.Limit, key string) (counter hash, whose uint64) {
+func (s *Store) counter(c *scope, limit *algo.Limit, key string) (counter hash, keyHash uint64) {
 	counter = s.secret.hash(key)
 	switch {
 	case limit.Algorithm.Divides():
@@ -29,12 +29,12 @@ func (s *Store) counter(c *scope, limit *algo.Limit, key string) (counter hash, 
 }
 
 // pooled is like counter for a limit whose counter all keys share. The argument own is the key's hash.
-func (s *Store) pooled(c *scope, limit *algo.Limit, key string, own hash) (counter hash, whose uint64) {
-	whose = own.lo
+func (s *Store) pooled(c *scope, limit *algo.Limit, key string, own hash) (counter hash, keyHash uint64) {
+	keyHash = own.lo
 	if limit.Nested {
-		whose = s.secret.hash(engine.GroupOf(key)).lo>>32<<32 | own.lo&math.MaxUint32
+		keyHash = s.secret.hash(engine.GroupOf(key)).lo>>32<<32 | own.lo&math.MaxUint32
 	}
-	return c.pool, whose
+	return c.pool, keyHash
 }
 
 // of returns the scope of a limit in a namespace.

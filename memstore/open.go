@@ -25,22 +25,22 @@ type opens struct {
 // openOf is an open reservation, and the share of its namespace. It counts there as a key for each keyBytes: a
 // reservation of many charges with long keys has up to 47 KB.
 type openOf struct {
-	kept
+	encodedReservation
 
 	share *share
 }
 
 const openOverhead = 64 // what the map needs for each reservation, in bytes
 
-func (o openOf) keys() int64 { return int64(1 + (len(o.kept)+openOverhead)/keyBytes) }
+func (o openOf) keys() int64 { return int64(1 + (len(o.encodedReservation)+openOverhead)/keyBytes) }
 
-// kept is an open reservation, encoded as a string to save memory if there are a million of them. It consists of the
+// encodedReservation is an open reservation, encoded as a string to save memory if there are a million of them. It consists of the
 // end of the reservation's term (8 bytes), the encoded reservation, and the units reported for each of its limits.
-type kept string
+type encodedReservation string
 
 const keptHead = 8
 
-func (o kept) due() int64 { return int64(binary.BigEndian.Uint64([]byte(o[:keptHead]))) }
+func (o encodedReservation) due() int64 { return int64(binary.BigEndian.Uint64([]byte(o[:keptHead]))) }
 
 // openName returns the lookup key of an open reservation.
 func (s *Store) openName(op *engine.Op) hash {
@@ -62,11 +62,11 @@ func (t *transaction) findOpen() bool {
 	if !ok || (t.now.Now >= o.due()) != (t.op.Stage == engine.Overdue) {
 		return false
 	}
-	if t.kept = o.reservation(); t.kept == nil || len(t.kept.Limits) != len(t.steps) {
+	if t.reservation = o.reservation(); t.reservation == nil || len(t.reservation.Limits) != len(t.steps) {
 		return false
 	}
 	for i := range t.steps {
-		held := &t.kept.Limits[i].Held
+		held := &t.reservation.Limits[i].Held
 		if t.steps[i].Held = held; t.op.Stage == engine.Undone {
 			held.Slot = max(held.Slot, held.Ends)
 		}
@@ -80,12 +80,12 @@ func (t *transaction) settledOpen() {
 		t.store.opens.remove(t.open)
 		return
 	}
-	t.kept.Due = t.now.Now + t.kept.Term.Within.Microseconds()
-	t.store.opens.put(t.open, t.kept, t.store.room.of(t.op.Space))
+	t.reservation.Due = t.now.Now + t.reservation.Term.Within.Microseconds()
+	t.store.opens.put(t.open, t.reservation, t.store.room.of(t.op.Space))
 }
 
 // reservation decodes an open reservation. It returns nil if the bytes are invalid.
-func (o kept) reservation() *engine.Reservation {
+func (o encodedReservation) reservation() *engine.Reservation {
 	if len(o) < keptHead {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (o *opens) put(name hash, r *engine.Reservation, in *share) {
 	for i := range r.Limits {
 		b = binary.AppendUvarint(b, uint64(r.Limits[i].Reported))
 	}
-	o.add(name, openOf{kept(b), in})
+	o.add(name, openOf{encodedReservation(b), in})
 }
 
 func (o *opens) add(name hash, k openOf) {
@@ -128,11 +128,11 @@ func (o *opens) add(name hash, k openOf) {
 	o.earliest = min(o.earliest, k.due())
 }
 
-func (o *opens) get(name hash) (one kept, ok bool) {
+func (o *opens) get(name hash) (one encodedReservation, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	of, ok := o.of[name]
-	return of.kept, ok
+	return of.encodedReservation, ok
 }
 
 func (o *opens) remove(name hash) {
@@ -168,7 +168,7 @@ func (o *opens) len() int {
 }
 
 // until returns the open reservations whose terms end by the given instant, earliest first.
-func (o *opens) until(instant int64) (some []kept) {
+func (o *opens) until(instant int64) (some []encodedReservation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.of == nil || o.earliest > instant {
@@ -178,10 +178,10 @@ func (o *opens) until(instant int64) (some []kept) {
 	for _, one := range o.of {
 		due := one.due()
 		if o.earliest = min(o.earliest, due); due <= instant {
-			some = append(some, one.kept)
+			some = append(some, one.encodedReservation)
 		}
 	}
-	slices.SortFunc(some, func(a, b kept) int { return cmp.Compare(a.due(), b.due()) })
+	slices.SortFunc(some, func(a, b encodedReservation) int { return cmp.Compare(a.due(), b.due()) })
 	return some
 }
 

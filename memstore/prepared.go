@@ -12,11 +12,11 @@ import (
 
 // prepared is an allow whose counter has been looked up. Its scope is nil for an operation that is not prepared.
 type prepared struct {
-	limit *algo.Limit
-	scope *scope
-	hash  hash
-	whose uint64
-	shard int
+	limit   *algo.Limit
+	scope   *scope
+	hash    hash
+	keyHash uint64
+	shard   int
 }
 
 // prepare looks up an operation's counter, if the operation can be decided in this way.
@@ -30,7 +30,7 @@ func (s *Store) prepare(op *engine.Op, p *prepared) bool {
 	}
 	space, key := op.Subject(0)
 	p.limit, p.scope = limit.Numbers(), s.scopes.of(space, limit)
-	p.hash, p.whose = s.counter(p.scope, p.limit, key)
+	p.hash, p.keyHash = s.counter(p.scope, p.limit, key)
 	p.shard = s.shard(p.hash)
 	return true
 }
@@ -39,7 +39,7 @@ func (s *Store) prepare(op *engine.Op, p *prepared) bool {
 // If only the steps of package algo can decide it, allow changes nothing.
 func (s *Store) allow(p *prepared, cost int64, o *algo.Outcome, at *int64) verdict {
 	if p.limit.Algorithm.Divides() {
-		return s.takeDivided(&s.shards[p.shard], p.scope, p.limit, p.hash, p.whose, cost, o, at)
+		return s.takeDivided(&s.shards[p.shard], p.scope, p.limit, p.hash, p.keyHash, cost, o, at)
 	}
 	return s.take(&s.shards[p.shard], p.scope, p.limit, p.hash, cost, o, at)
 }
@@ -121,7 +121,7 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 }
 
 // takeDivided is like take, for a fair share. It decides with [algo.State.AllowFair] if the common counter has a state.
-func (s *Store) takeDivided(h *shard, c *scope, limit *algo.Limit, counter hash, whose uint64, cost int64, o *algo.Outcome, at *int64) verdict {
+func (s *Store) takeDivided(h *shard, c *scope, limit *algo.Limit, counter hash, keyHash uint64, cost int64, o *algo.Outcome, at *int64) verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last = max(h.last, *at)
@@ -131,7 +131,7 @@ func (s *Store) takeDivided(h *shard, c *scope, limit *algo.Limit, counter hash,
 		return verdictUndecided
 	}
 	b := &h.boxes[h.table.slots[place].state[0]] // a fair share never fits into a slot
-	passes, ok := b.state.AllowFair(limit, *at, cost, whose, o)
+	passes, ok := b.state.AllowFair(limit, *at, cost, keyHash, o)
 	switch {
 	case !ok:
 		return verdictUndecided

@@ -140,7 +140,7 @@ func (r *snapshotReader) value() {
 
 func (r *snapshotReader) open() {
 	name := hash{hi: r.word(), lo: r.word()}
-	k := kept(r.text())
+	k := encodedReservation(r.text())
 	if r.err != nil {
 		return
 	}

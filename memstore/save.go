@@ -150,7 +150,7 @@ func (w *snapshotWriter) opens(o *opens, names []hash) {
 		}
 		w.bytes = binary.LittleEndian.AppendUint64(append(w.bytes, blockOpen), name.hi)
 		w.bytes = binary.LittleEndian.AppendUint64(w.bytes, name.lo)
-		w.texts(string(k.kept))
+		w.texts(string(k.encodedReservation))
 	}
 }
 

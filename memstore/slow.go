@@ -11,18 +11,18 @@ import (
 // transaction is an operation that is being decided. Its shards are locked, and its states are in steps. Transactions
 // are pooled, so that a decision does not allocate.
 type transaction struct {
-	store    *Store
-	op       *engine.Op
-	now      algo.Instant
-	steps    []algo.Step
-	places   []location
-	settled  location            // for a settle: the location of the reservation's record
-	returned []location          // for a settle: per limit, the location of its record of returned units
-	kept     *engine.Reservation // for a settle: the stored open reservation
-	open     hash                // the lookup key of kept
-	locked   []int               // shard indices, ascending
-	large    bool                // one of the states counts as several keys
-	reserved bool                // reserve was called: a place may have reserved room
+	store       *Store
+	op          *engine.Op
+	now         algo.Instant
+	steps       []algo.Step
+	places      []location
+	settled     location            // for a settle: the location of the reservation's record
+	returned    []location          // for a settle: per limit, the location of its record of returned units
+	reservation *engine.Reservation // for a settle: the stored open reservation
+	open        hash                // the lookup key of reservation
+	locked      []int               // shard indices, ascending
+	large       bool                // one of the states counts as several keys
+	reserved    bool                // reserve was called: a place may have reserved room
 }
 
 // location is the location of a step's state.

@@ -267,7 +267,7 @@ func encodeStage(b []byte, op *engine.Op) []byte {
 // encodeHeld appends the reservation's part for one limit.
 func encodeHeld(b []byte, h *algo.Held) []byte {
 	b = appendInt(b, 7, min(h.Units, maxUnits))
-	return appendInt(appendInt(appendInt(b, 8, h.Taken), 8, h.Slot), 8, h.Ends)
+	return appendInt(appendInt(appendInt(b, 8, h.At), 8, h.Slot), 8, h.Ends)
 }
 
 // appendUnits appends a number of up to [algo.MaxUnits], in 6 bytes.

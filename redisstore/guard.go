@@ -24,8 +24,8 @@ type Guard struct {
 
 // guarded is a range of slots.
 type guarded struct {
-	heard atomic.Int64  // when the last reply arrived, in ns since 1970; 0 after a failed call
-	apart chan struct{} // has an element for each call in a goroutine of its own
+	heard    atomic.Int64  // when the last reply arrived, in ns since 1970; 0 after a failed call
+	detached chan struct{} // has an element for each call in a goroutine of its own
 }
 
 const (
@@ -47,7 +47,7 @@ func NewGuard(cluster bool, exchange func(ctx context.Context, commands []Comman
 	}
 	g := &Guard{exchange: exchange, cluster: cluster, parts: make([]guarded, n)}
 	for i := range g.parts {
-		g.parts[i].apart = make(chan struct{}, most)
+		g.parts[i].detached = make(chan struct{}, most)
 	}
 	return g
 }
@@ -117,8 +117,8 @@ func (g *Guard) exchangeApart(ctx context.Context, p *guarded, commands []Comman
 	leave := func() {}
 	if p != nil {
 		select {
-		case p.apart <- struct{}{}:
-			leave = func() { <-p.apart }
+		case p.detached <- struct{}{}:
+			leave = func() { <-p.detached }
 		case <-ctx.Done():
 			fail(fmt.Errorf("%w: waiting for a connection: %w", ErrNotSent, ctx.Err()))
 			return

@@ -178,7 +178,7 @@ func readOpen(id, kept string) *engine.Reservation {
 	for i := range r.Limits {
 		at := b[head+each*i:]
 		r.Limits[i].Held = algo.Held{
-			Units: number7(at), Taken: int64(binary.BigEndian.Uint64(at[7:])), Slot: int64(binary.BigEndian.Uint64(at[15:])),
+			Units: number7(at), At: int64(binary.BigEndian.Uint64(at[7:])), Slot: int64(binary.BigEndian.Uint64(at[15:])),
 			Ends: int64(binary.BigEndian.Uint64(at[23:])), Reported: number7(at[31:]),
 		}
 	}

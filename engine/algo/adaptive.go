@@ -20,7 +20,7 @@ var adaptiveRate = algorithm{
 	// Rates with different periods have different units, so the period is part of the counter's name.
 	grid:  func(l *Limit) Grid { return Grid{Period: l.Period} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
-	cover: func(l *Limit) (Limit, bool) {
+	upperBound: func(l *Limit) (Limit, bool) {
 		c := Limit{Algorithm: TokenBucket, Burst: l.Burst}
 		c.Count, c.Period, _ = Reduce(l.Max, l.Period)
 		return c, true
@@ -193,8 +193,8 @@ func (a *adaptive) charge(_ *Limit, _ Instant, cost, _ int64) (after int64) {
 	return 0
 }
 
-func (a *adaptive) give(l *Limit, t Instant, n, taken int64) {
-	a.bucket.give(l, t, n, taken)
+func (a *adaptive) give(l *Limit, t Instant, n, chargedAt int64) {
+	a.bucket.give(l, t, n, chargedAt)
 	a.adapted.Used = max(0, a.adapted.Used-n)
 }
 
@@ -202,7 +202,7 @@ func (a *adaptive) give(l *Limit, t Instant, n, taken int64) {
 // reservation's times imply.
 func (a *adaptive) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
-	if h.Taken < a.adapted.Raised {
+	if h.At < a.adapted.Raised {
 		return
 	}
 	inForce := *l

@@ -52,7 +52,7 @@ type algorithm struct {
 	sharesBound func(l *Limit, n int64) int64
 	// cover returns a limit that admits at least as much as l in every state of l. By default it is l itself, if l has
 	// units to count.
-	cover func(l *Limit) (cover Limit, ok bool)
+	upperBound func(l *Limit) (bound Limit, ok bool)
 	// windowLeft returns how long units charged at an instant stay in the same window or segment, given the time until
 	// the limit resets: by default forever.
 	windowLeft func(l *Limit, at, reset int64) int64
@@ -79,9 +79,9 @@ type arithmetic interface {
 	// charge spends a cost that wait has allowed. It returns the time from t until the units count, which is 0 for most
 	// algorithms.
 	charge(l *Limit, t Instant, cost, ahead int64) (after int64)
-	// give returns n units to the limit: units of the charge with the handle taken or, if taken is 0, the oldest
+	// give returns n units to the limit: units of the charge with the handle chargedAt or, if chargedAt is 0, the oldest
 	// units. Units that were never spent are not given back.
-	give(l *Limit, t Instant, n, taken int64)
+	give(l *Limit, t Instant, n, chargedAt int64)
 	// report fills in the outcome's Limit, Remaining and Reset. They describe the window that denies or, if none does,
 	// the window with the fewest remaining units.
 	report(l *Limit, t Instant, o *Outcome)

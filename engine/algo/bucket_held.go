@@ -34,12 +34,12 @@ func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	}
 	all := r.list(b.Period, now)
 	before := earlier(all, h)
-	whole, part := product(h.Ends-h.Taken, l.Count).over(l.Period)
+	whole, part := product(h.Ends-h.At, l.Count).over(l.Period)
 	if !b.under(l) {
 		part, _ = product(part, b.Period).over(l.Period)
 	}
 	// If another version has raised the rate, the charge may have refilled since then.
-	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count)).minus(before)
+	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.At), b.Count)).minus(before)
 	back = least(back, product(n, b.Period), b.Missing)
 	after := b.chargedAfter(l, left, before)
 	one := returned{until: now, ends: now + b.fills(), waits: noPlace}

@@ -19,7 +19,7 @@ var concurrency = algorithm{
 	shares: func(l *Limit, n int64) []Share {
 		own := *l
 		own.Count = max(1, l.Count/n)
-		return []Share{{Limit: own, Own: true, Scale: 1}}
+		return []Share{{Limit: own, SameAlgorithm: true, Scale: 1}}
 	},
 	hold:    holdPermit,
 	release: func(s *State, holder string) { s.permits.release(holder) },

@@ -41,4 +41,4 @@ func (*constant) append(to []byte) []byte                                { retur
 func (*constant) decode(d *decoder)                                      { d.failed = true }
 
 // ownShare returns the limit itself, because each process alone gives the same answers as all processes together.
-func ownShare(l *Limit, _ int64) []Share { return []Share{{Limit: *l, Own: true, Scale: 1}} }
+func ownShare(l *Limit, _ int64) []Share { return []Share{{Limit: *l, SameAlgorithm: true, Scale: 1}} }

@@ -25,7 +25,7 @@ var fairShare = algorithm{
 	grid:  func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
 	// A key can use the whole bucket while no other key owes any units.
-	cover: func(l *Limit) (Limit, bool) {
+	upperBound: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
 	mostCharged: func(l *Limit) int64 { return l.Burst },
@@ -48,14 +48,14 @@ type parts struct {
 
 	// level, whose and at are used during one decision: the number of missing grains, the number of the request's key,
 	// and the key's index in the list, or −1.
-	level int64
-	whose uint64
-	at    int
+	level   int64
+	keyHash uint64
+	at      int
 }
 
 // ask begins the decision of a request.
-func (p *parts) ask(whose uint64) {
-	p.whose, p.at = whose, p.find(whose)
+func (p *parts) ask(keyHash uint64) {
+	p.keyHash, p.at = keyHash, p.find(keyHash)
 }
 
 // find returns a key's index in the list. It returns −1 if the key is not in it.
@@ -134,7 +134,7 @@ const groupBits = 32
 // ofGroup returns the parts of all keys of the request's group.
 func (f *fair) ofGroup() (parts int64) {
 	for i := range f.parts.of {
-		if one := &f.parts.of[i]; one.key>>groupBits == f.parts.whose>>groupBits {
+		if one := &f.parts.of[i]; one.key>>groupBits == f.parts.keyHash>>groupBits {
 			parts += one.parts
 		}
 	}
@@ -250,13 +250,13 @@ func (p *parts) shift() {
 		p.of[i].parts >>= partsShift
 	}
 	p.of = slices.DeleteFunc(p.of, func(one part) bool { return one.parts == 0 })
-	p.at = p.find(p.whose)
+	p.at = p.find(p.keyHash)
 }
 
 // add adds parts to the request's key and moves the key to the front of the list.
 func (p *parts) add(more int64) {
 	i := p.at
-	one := part{key: p.whose, parts: more}
+	one := part{key: p.keyHash, parts: more}
 	switch {
 	case i >= 0:
 		one.parts += p.of[i].parts
@@ -270,8 +270,8 @@ func (p *parts) add(more int64) {
 	p.total += more
 }
 
-func (f *fair) give(l *Limit, t Instant, n, taken int64) {
-	f.returned(func() { f.bucket.give(l, t, n, taken) })
+func (f *fair) give(l *Limit, t Instant, n, chargedAt int64) {
+	f.returned(func() { f.bucket.give(l, t, n, chargedAt) })
 }
 
 // returned calls give, which gives units back to the bucket, and reduces the parts of the request's key accordingly.
@@ -300,13 +300,13 @@ func (f *fair) report(l *Limit, t Instant, o *Outcome) {
 // AllowFair decides an allow on the state of a fair share in place, like the function Allow. If the state belongs to
 // another algorithm, the cost is below 1 or can never pass, or the clock was set back, ok is false and nothing has
 // changed.
-func (s *State) AllowFair(l *Limit, now, cost int64, whose uint64, o *Outcome) (allowed, ok bool) {
+func (s *State) AllowFair(l *Limit, now, cost int64, keyHash uint64, o *Outcome) (allowed, ok bool) {
 	if s.algorithm != l.Algorithm || cost < 1 || cost > l.mostOfOne() || now < s.bucket.At {
 		return false, false
 	}
 	f, t := (*fair)(s), Instant{Now: now}
 	f.settle(l, t)
-	f.parts.ask(whose)
+	f.parts.ask(keyHash)
 	if o.Wait, o.Window = f.wait(l, t, cost); o.Wait == 0 {
 		o.After = f.charge(l, t, cost, 0)
 	}

@@ -15,7 +15,7 @@ var fairConcurrency = algorithm{
 	release:     concurrency.release,
 	sharesBound: concurrency.sharesBound,
 	// The covering limit has all the permits; a lone key cannot hold more.
-	cover: func(l *Limit) (Limit, bool) {
+	upperBound: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: Concurrency, Count: l.Count, Period: l.Period}, true
 	},
 }
@@ -37,8 +37,8 @@ func (s *Step) holder(id string) string {
 	return holderOf(s.KeyHash, id)
 }
 
-func holderOf(whose uint64, id string) string {
-	return string(append(binary.BigEndian.AppendUint64(make([]byte, 0, keyBytes+len(id)), whose), id...))
+func holderOf(keyHash uint64, id string) string {
+	return string(append(binary.BigEndian.AppendUint64(make([]byte, 0, keyBytes+len(id)), keyHash), id...))
 }
 
 // division contains the numbers that determine how many permits a key can get: the units of all keys, the key's own
@@ -135,7 +135,7 @@ func (f *fairPermits) settle(l *Limit, t Instant) {
 }
 
 // asks returns the prefix of the request's key in permit ids.
-func (f *fairPermits) asks() string { return holderOf(f.parts.whose, "") }
+func (f *fairPermits) asks() string { return holderOf(f.parts.keyHash, "") }
 
 func (f *fairPermits) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	return f.permits.waitBeside(l, t, f.asks(), cost), 0

@@ -20,7 +20,7 @@ var fairPacer = algorithm{
 	shares: func(l *Limit, n int64) []Share {
 		own := l.pacer()
 		share := pacer.shares(&own, n)
-		share[0].Own = false
+		share[0].SameAlgorithm = false
 		return share
 	},
 	grid:  fairShare.grid,
@@ -29,7 +29,7 @@ var fairPacer = algorithm{
 	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
 		(*fair)(s).returned(func() { giveSlot(s, l, t, n, h, r) })
 	},
-	cover:       func(l *Limit) (Limit, bool) { return l.pacer(), true },
+	upperBound:  func(l *Limit) (Limit, bool) { return l.pacer(), true },
 	mostCharged: (*Limit).depthUnits,
 	sharesBound: (*Limit).pacersBound,
 }

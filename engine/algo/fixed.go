@@ -19,7 +19,7 @@ var fixedWindow = algorithm{
 	},
 	// A count cannot be moved to a window that starts at another time, so the alignment is part of the counter's name.
 	grid:        (*Limit).windowGrid,
-	cover:       (*Limit).anyWindow,
+	upperBound:  (*Limit).anyWindow,
 	penalize:    func(s *State, l *Limit, t Instant, cost, _ int64) { s.fixed.penalize(l, t, cost) },
 	spare:       func(s *State, l *Limit, _ Instant) int64 { return s.fixed.spare(l) },
 	windowLeft:  func(_ *Limit, _, reset int64) int64 { return reset },
@@ -147,8 +147,8 @@ func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 
 // give subtracts units from this window's count. If there is a handle, it does so only if the units were charged in
 // this window. A window whose count is 0 is equivalent to no state: the next request starts another window.
-func (f *Fixed) give(l *Limit, _ Instant, n, taken int64) {
-	if taken != 0 && !f.holds(l, taken) {
+func (f *Fixed) give(l *Limit, _ Instant, n, chargedAt int64) {
+	if chargedAt != 0 && !f.holds(l, chargedAt) {
 		return // the handle belongs to another window
 	}
 	if f.Count = max(0, f.Count-n); f.Count == 0 {

@@ -23,7 +23,7 @@ var pacer = algorithm{
 		own := *l
 		own.Burst, own.Queue, own.NextPays = max(1, l.Burst/n), l.Queue/n, false
 		share := slowed(own, n)
-		share.Own = true
+		share.SameAlgorithm = true
 		return []Share{share}
 	},
 	// Versions with different rates would order slots differently, so the rate is part of the counter's name.

@@ -10,20 +10,20 @@ var penalty = algorithm{
 		delays:   true, // a reservation may wait for another limit's units; a blocked key is still denied
 		punishes: true,
 	},
-	on:          func(s *State) arithmetic { return &s.struck },
+	on:          func(s *State) arithmetic { return &s.strikes },
 	shares:      ownShare, // without the store each process counts the denials that it makes
-	penalize:    func(s *State, l *Limit, t Instant, _, wait int64) { s.struck.penalize(l, t, wait) },
+	penalize:    func(s *State, l *Limit, t Instant, _, wait int64) { s.strikes.penalize(l, t, wait) },
 	spare:       func(*State, *Limit, Instant) int64 { return Never }, // a settlement charges nothing
 	mostCharged: func(*Limit) int64 { return 0 },
 	sharesBound: func(*Limit, int64) int64 { return 0 },
-	cover:       func(*Limit) (Limit, bool) { return Limit{}, false },
+	upperBound:  func(*Limit) (Limit, bool) { return Limit{}, false },
 }
 
 // Strikes is the state of a penalty. A caller ignores a denial if it sends another request, and is denied again,
 // before the wait stated by the denial is over.
 type Strikes struct {
-	// Count is the number of blocks that are not forgotten, and Struck the instant when the last block began.
-	Count, Struck int64
+	// Count is the number of blocks that are not forgotten, and At the instant when the last block began.
+	Count, At int64
 	// Ignored is the number of ignored denials since Opened.
 	Ignored, Opened int64
 	// Told is the end of the wait stated by the last denial, at most one period after that denial. If the denial
@@ -61,19 +61,19 @@ func (s *Strikes) blocked(l *Limit, t Instant) int64 {
 	if s.Count == 0 {
 		return 0
 	}
-	return max(0, min(s.Struck+s.length(l), s.Over)-t.Now)
+	return max(0, min(s.At+s.length(l), s.Over)-t.Now)
 }
 
 // length returns the length of the last block.
 func (s *Strikes) length(l *Limit) int64 {
 	_, length := l.doubled(s.Count)
 	most := length/jitter + 1
-	return length - (s.Struck - floorDiv(s.Struck, most)*most)
+	return length - (s.At - floorDiv(s.At, most)*most)
 }
 
 // left returns the number of strikes that are not forgotten yet.
 func (s *Strikes) left(l *Limit, t Instant) int64 {
-	return max(0, s.Count-max(0, t.Now-s.Struck)/l.Forget)
+	return max(0, s.Count-max(0, t.Now-s.At)/l.Forget)
 }
 
 // tolerated returns the number of ignored denials that starts a block. It halves with each strike.
@@ -90,7 +90,7 @@ func (s *Strikes) strike(l *Limit, t Instant, wait int64) {
 		s.Ignored++
 	}
 	if ignored && s.Ignored >= s.tolerated(l, t) {
-		*s = Strikes{Count: min(l.MostStrikes(), s.left(l, t)+1), Struck: t.Now}
+		*s = Strikes{Count: min(l.MostStrikes(), s.left(l, t)+1), At: t.Now}
 		wait = s.length(l)
 	} else {
 		wait = min(wait, l.Period)
@@ -102,14 +102,14 @@ func (s *Strikes) strike(l *Limit, t Instant, wait int64) {
 // far reports whether the clock was set back by more than the longest block or the period. If it was set back by less,
 // a block or a count of denials lasts longer by that much.
 func (s *Strikes) far(l *Limit, t Instant) bool {
-	return s.Struck-t.Now > l.MaxBlock || s.Opened-t.Now > l.Period
+	return s.At-t.Now > l.MaxBlock || s.Opened-t.Now > l.Period
 }
 
 // over returns the instant when the state ceases to have an effect, according to the limit's parameters.
 func (s *Strikes) over(l *Limit) int64 {
 	over := s.Told
 	if s.Count > 0 {
-		over = max(over, s.Struck+s.Count*l.Forget)
+		over = max(over, s.At+s.Count*l.Forget)
 	}
 	if s.Ignored > 0 {
 		over = max(over, s.Opened+l.Period)
@@ -123,7 +123,7 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 		return Strikes{}
 	}
 	if s.left(l, t) == 0 {
-		s.Count, s.Struck = 0, 0
+		s.Count, s.At = 0, 0
 	}
 	if s.Ignored == 0 || s.Opened+l.Period <= t.Now {
 		s.Ignored, s.Opened = 0, 0
@@ -137,10 +137,10 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 
 // struck holds the strikes of a state. The pointer is nil in a state without strikes. A change replaces the strikes, so
 // copies of a state can share them.
-type struck struct{ *Strikes }
+type strikesState struct{ *Strikes }
 
 // with replaces the strikes with changed, if they differ.
-func (s *struck) with(changed Strikes) {
+func (s *strikesState) with(changed Strikes) {
 	switch {
 	case changed == Strikes{}:
 		s.Strikes = nil
@@ -149,51 +149,51 @@ func (s *struck) with(changed Strikes) {
 	}
 }
 
-func (s *struck) value() Strikes {
+func (s *strikesState) value() Strikes {
 	if s.Strikes == nil {
 		return Strikes{}
 	}
 	return *s.Strikes
 }
 
-func (s *struck) penalize(l *Limit, t Instant, wait int64) {
+func (s *strikesState) penalize(l *Limit, t Instant, wait int64) {
 	changed := s.value()
 	changed.strike(l, t, wait)
 	s.with(changed)
 }
 
-func (s *struck) behind(l *Limit, t Instant) (us int64, far bool) {
+func (s *strikesState) behind(l *Limit, t Instant) (us int64, far bool) {
 	v := s.value()
 	return 0, v.far(l, t)
 }
 
-func (s *struck) rewind(l *Limit, t Instant) {
+func (s *strikesState) rewind(l *Limit, t Instant) {
 	v := s.value()
-	v.Struck, v.Opened, v.Told = min(v.Struck, t.Now), min(v.Opened, t.Now), 0
+	v.At, v.Opened, v.Told = min(v.At, t.Now), min(v.Opened, t.Now), 0
 	v.Over = min(v.Over, v.over(l))
 	s.with(v)
 }
 
-func (s *struck) settle(l *Limit, t Instant) { s.with(s.value().settled(l, t)) }
+func (s *strikesState) settle(l *Limit, t Instant) { s.with(s.value().settled(l, t)) }
 
-func (s *struck) wait(l *Limit, t Instant, _ int64) (wait int64, window int) {
+func (s *strikesState) wait(l *Limit, t Instant, _ int64) (wait int64, window int) {
 	v := s.value()
 	return v.blocked(l, t), 0
 }
 
-func (s *struck) room(l *Limit, t Instant) int64 {
+func (s *strikesState) room(l *Limit, t Instant) int64 {
 	if v := s.value(); v.blocked(l, t) > 0 {
 		return 0
 	}
 	return Never
 }
 
-func (*struck) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
-func (*struck) give(*Limit, Instant, int64, int64)                 {}
+func (*strikesState) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
+func (*strikesState) give(*Limit, Instant, int64, int64)                 {}
 
 // report counts ignored denials instead of units: Remaining is the number of further ignored denials that starts the
 // next block.
-func (s *struck) report(l *Limit, t Instant, o *Outcome) {
+func (s *strikesState) report(l *Limit, t Instant, o *Outcome) {
 	v := s.value()
 	o.Limit = l.Count
 	if o.Remaining = max(0, v.tolerated(l, t)-v.Ignored); v.blocked(l, t) > 0 {
@@ -202,18 +202,18 @@ func (s *struck) report(l *Limit, t Instant, o *Outcome) {
 	o.Reset, o.Strikes = s.ttl(l, t), v.left(l, t)
 }
 
-func (s *struck) ttl(_ *Limit, t Instant) int64 {
+func (s *strikesState) ttl(_ *Limit, t Instant) int64 {
 	v := s.value()
 	return max(0, v.Over-t.Now)
 }
 
-func (s *struck) append(to []byte) []byte {
+func (s *strikesState) append(to []byte) []byte {
 	v := s.value()
-	return integers(to, v.Count, v.Struck, v.Ignored, v.Opened, v.Told, v.Over)
+	return integers(to, v.Count, v.At, v.Ignored, v.Opened, v.Told, v.Over)
 }
 
-func (s *struck) decode(d *decoder) {
-	v := Strikes{Count: d.natural(), Struck: d.integer(), Ignored: d.natural(), Opened: d.integer(), Told: d.integer(), Over: d.integer()}
-	d.failed = d.failed || v.Count > maxStrikes || v.Count == 0 && v.Struck != 0 || v.Ignored == 0 && v.Opened != 0
+func (s *strikesState) decode(d *decoder) {
+	v := Strikes{Count: d.natural(), At: d.integer(), Ignored: d.natural(), Opened: d.integer(), Told: d.integer(), Over: d.integer()}
+	d.failed = d.failed || v.Count > maxStrikes || v.Count == 0 && v.At != 0 || v.Ignored == 0 && v.Opened != 0
 	s.with(v)
 }

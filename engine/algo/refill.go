@@ -42,8 +42,8 @@ func (l *Limit) RefillsWithin(us int64) int64 {
 
 // UpperBound returns a limit that admits at least as much as l in any state of l. ok is false if there is no such limit,
 // or if l has no units to count.
-func (l *Limit) UpperBound() (cover Limit, ok bool) {
-	if find := l.Algorithm.entry().cover; find != nil {
+func (l *Limit) UpperBound() (bound Limit, ok bool) {
+	if find := l.Algorithm.entry().upperBound; find != nil {
 		return find(l)
 	}
 	return *l, !l.Algorithm.Holds() && !l.Algorithm.Constant()

@@ -5,12 +5,12 @@ package algo
 type Held struct {
 	// Units is the number of units charged.
 	Units int64
-	// Taken is the instant from which the units count: the handle for a give.
-	Taken int64
+	// At is the instant from which the units count: the handle for a give.
+	At int64
 	// Reported is the number of units reported as used so far: those beyond Units are charged, and no reported units
 	// are given back.
 	Reported int64
-	// Slot is the instant until which the caller waits. It equals Taken if there is no delay.
+	// Slot is the instant until which the caller waits. It equals At if there is no delay.
 	Slot int64
 	// Ends is the instant when a bucket has refilled everything that was missing after the charge. From then on, none
 	// of the charge is left to give back.
@@ -189,5 +189,5 @@ func (s *Step) giveHeld(t Instant, n int64) {
 		giveHeld(&s.State, s.Limit, s.instant(t), n, s.Held, &s.Returns)
 		return
 	}
-	s.arithmetic.give(s.Limit, s.instant(t), n, s.Held.Taken)
+	s.arithmetic.give(s.Limit, s.instant(t), n, s.Held.At)
 }

@@ -50,14 +50,14 @@ type returned struct {
 // affects reports whether the reservation was charged after the returned units had been charged, and before they were
 // returned.
 func (r *returned) affects(h *Held) bool {
-	after := r.from < h.Taken || r.from == h.Taken && r.place < h.Ends
-	return after && (h.Taken < r.until || h.Taken == r.until && (r.place == noPlace || h.Ends <= r.ends))
+	after := r.from < h.At || r.from == h.At && r.place < h.Ends
+	return after && (h.At < r.until || h.At == r.until && (r.place == noPlace || h.Ends <= r.ends))
 }
 
 // covers reports whether a return may have happened at the instant of the reservation's charge. If so, the order of the
 // return and the charge is not known.
 func (r *returned) covers(h *Held) bool {
-	return r.from <= h.Taken && h.Taken <= r.until && (h.Taken == r.until || r.place == noPlace)
+	return r.from <= h.At && h.At <= r.until && (h.At == r.until || r.place == noPlace)
 }
 
 // Ends returns the instant from which the record no longer has an effect.
@@ -130,7 +130,7 @@ func earlier(all []returned, h *Held) (sum uint128) {
 // that was waiting at the time of the return may still be waiting now.
 func waited(all []returned, now int64, h *Held) (sum uint128) {
 	for i := range all {
-		if r := &all[i]; h.Taken <= r.until && now < r.waits {
+		if r := &all[i]; h.At <= r.until && now < r.waits {
 			sum = sum.plus(r.amount)
 		}
 	}
@@ -139,7 +139,7 @@ func waited(all []returned, now int64, h *Held) (sum uint128) {
 
 // added adds a return to the list. ordered is set if charges of one instant have increasing Ends.
 func added(all []returned, one returned, h *Held, ordered bool) []returned {
-	one.from, one.place = h.Taken, noPlace
+	one.from, one.place = h.At, noPlace
 	if ordered && !slices.ContainsFunc(all, func(r returned) bool { return r.covers(h) }) {
 		one.place = h.Ends
 	}

@@ -203,7 +203,7 @@ func (b *bench) charge(l *algo.Limit, reserve bool, n int64) bool {
 	}
 	b.write(&steps[0])
 	out := steps[0].Outcome
-	held := algo.Held{Units: n, Taken: b.now, Slot: b.now + out.Delay, Ends: b.now + out.Reset}
+	held := algo.Held{Units: n, At: b.now, Slot: b.now + out.Delay, Ends: b.now + out.Reset}
 	if b.admitted = append(b.admitted, admitted{held.Slot, n}); reserve {
 		b.held = append(b.held, reserved{Held: held, at: len(b.admitted) - 1})
 	}

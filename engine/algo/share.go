@@ -4,9 +4,9 @@ package algo
 // can reach the store. It is never below one unit.
 type Share struct {
 	Limit Limit
-	// Own reports whether the share uses the limit's own algorithm. Otherwise it is a bucket, or a plain pacer for a
+	// SameAlgorithm reports whether the share uses the limit's own algorithm. Otherwise it is a bucket, or a plain pacer for a
 	// fair pacer.
-	Own bool
+	SameAlgorithm bool
 	// Window is the length of the share's window in µs. It is 0 if the share is of the whole limit.
 	Window int64
 	// Scale is the divisor taken out of Count and Period.

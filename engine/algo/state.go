@@ -12,14 +12,14 @@ type Instant struct {
 // State is the stored state of one limit of one key. The zero State means no state: all units of the limit are
 // available. Do not keep two copies of a State, because copies share their lists.
 type State struct {
-	algorithm Algorithm
-	bucket    Bucket
-	fixed     Fixed
-	segments  slides
-	log       logs
-	warmth    warming
-	permits   permits
-	struck    struck
+	algorithm  Algorithm
+	bucket     Bucket
+	fixed      Fixed
+	segments   slides
+	log        logs
+	warmBucket warmState
+	permits    permits
+	strikes    strikesState
 	*extra
 }
 

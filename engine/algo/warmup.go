@@ -12,7 +12,7 @@ var warmUp = algorithm{
 		// A warm-up does not lend, because the price of units depends on when they are charged. For the same reason,
 		// its denials are not repeated and its units are not prefetched: each request must be decided at its own time.
 	},
-	on: func(s *State) arithmetic { return &s.warmth },
+	on: func(s *State) arithmetic { return &s.warmBucket },
 	// A share is computed from the full rate, because no process knows how warm the limit is.
 	shares: bucketShares,
 	// Versions with different rates or warm-up times would charge different prices for a unit, so both are part of the
@@ -23,27 +23,29 @@ var warmUp = algorithm{
 	spare: func(s *State, l *Limit, t Instant) int64 {
 		twice := *l
 		twice.Burst *= 2
-		return s.warmth.room(&twice, t)
+		return s.warmBucket.room(&twice, t)
 	},
 	// The cover is a bucket with the warm-up's full rate.
-	cover: func(l *Limit) (Limit, bool) {
+	upperBound: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
-	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) { s.warmth.giveHeld(l, t, n, h, r) },
+	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
+		s.warmBucket.giveHeld(l, t, n, h, r)
+	},
 }
 
 // warming holds the warmth of a state. The pointer is nil in a state without warmth.
-type warming struct{ *Warmth }
+type warmState struct{ *WarmBucket }
 
-func (s *warming) rewind(_ *Limit, t Instant) { s.Warmth = s.rewound(t) }
-func (s *warming) settle(l *Limit, t Instant) { s.Warmth = s.settled(l, t) }
-func (s *warming) decode(d *decoder) {
-	s.Warmth = &Warmth{Missing: d.uint128(), Units: d.natural(), Count: d.positive(), Period: d.positive(), At: d.integer()}
+func (s *warmState) rewind(_ *Limit, t Instant) { s.WarmBucket = s.rewound(t) }
+func (s *warmState) settle(l *Limit, t Instant) { s.WarmBucket = s.settled(l, t) }
+func (s *warmState) decode(d *decoder) {
+	s.WarmBucket = &WarmBucket{Missing: d.uint128(), Units: d.natural(), Count: d.positive(), Period: d.positive(), At: d.integer()}
 }
 
-// Warmth is the state of a warm-up limit: a token bucket whose tokens refill slowly at first, and faster with each
+// WarmBucket is the state of a warm-up limit: a token bucket whose tokens refill slowly at first, and faster with each
 // unit that passes. Like [Bucket] it uses units of 1/Period token, and its rate is part of the counter's name.
-type Warmth struct {
+type WarmBucket struct {
 	// Missing is the price of the missing tokens: the time until the bucket is full, times Count.
 	Missing uint128
 	// Units is the number of units that have passed since the limit was cold. Once the bucket has been full, Units is
@@ -58,7 +60,7 @@ type Warmth struct {
 // Guava's RateLimiter.
 const coldFactor = 3
 
-// mostUnits bounds Warmth.Units. It is more than the number of units that can be missing.
+// mostUnits bounds WarmBucket.Units. It is more than the number of units that can be missing.
 const mostUnits = 1 << 52
 
 // Ramp returns the number of units that make a cold limit warm. It is half of the units that pass in the warm-up time
@@ -103,14 +105,14 @@ func (l *Limit) below(amount uint128, v, n int64) int64 {
 	return least
 }
 
-func (w *Warmth) absent() bool { return w == nil || w.Units == 0 && w.Missing.isZero() }
+func (w *WarmBucket) absent() bool { return w == nil || w.Units == 0 && w.Missing.isZero() }
 
 // fill returns the time until the bucket is full.
-func (w *Warmth) fill() int64 { return w.Missing.ceilOver(w.Count) }
+func (w *WarmBucket) fill() int64 { return w.Missing.ceilOver(w.Count) }
 
 // behind returns how far the clock is behind the state's instant (rule 8). far is set if this is longer than it takes
 // to refill a cold limit's capacity and the missing amount.
-func (w *Warmth) behind(l *Limit, t Instant) (us int64, far bool) {
+func (w *WarmBucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	if w.absent() || w.At <= t.Now {
 		return 0, false
 	}
@@ -119,7 +121,7 @@ func (w *Warmth) behind(l *Limit, t Instant) (us int64, far bool) {
 }
 
 // rewound returns the state for use after the clock was set back a long way.
-func (w *Warmth) rewound(t Instant) *Warmth {
+func (w *WarmBucket) rewound(t Instant) *WarmBucket {
 	c := *w
 	c.At = t.Now
 	return &c
@@ -127,15 +129,15 @@ func (w *Warmth) rewound(t Instant) *Warmth {
 
 // settled returns the state at an instant. No state means a cold and full bucket. The instant stored for a full bucket
 // is the instant when it became full.
-func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
+func (w *WarmBucket) settled(l *Limit, t Instant) *WarmBucket {
 	if w.absent() {
-		return &Warmth{Count: l.Count, Period: l.Period, At: t.Now}
+		return &WarmBucket{Count: l.Count, Period: l.Period, At: t.Now}
 	}
 	c := *w
 	if full := w.fill(); t.Now-w.At >= full {
 		c.Missing, c.At, c.Units = uint128{}, w.At+full, min(w.Units, 2*l.Ramp())
 		if c.warm(l, t) == 0 {
-			return &Warmth{Count: l.Count, Period: l.Period, At: t.Now}
+			return &WarmBucket{Count: l.Count, Period: l.Period, At: t.Now}
 		}
 		return &c
 	}
@@ -146,7 +148,7 @@ func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 // warm returns the number of passed units that still warm the limit. Like Guava's RateLimiter, a limit whose bucket has
 // been full for more than a quarter of the warm-up time cools down by the units that would have refilled since it
 // became full.
-func (w *Warmth) warm(l *Limit, t Instant) int64 {
+func (w *WarmBucket) warm(l *Limit, t Instant) int64 {
 	idle := t.Now - w.At
 	if !w.Missing.isZero() || idle <= l.WarmUp/4 {
 		return w.Units
@@ -156,7 +158,7 @@ func (w *Warmth) warm(l *Limit, t Instant) int64 {
 
 // depth returns the largest amount that may be missing for a cost to pass. It is the price of the part of the burst
 // that is left after the cost.
-func (w *Warmth) depth(l *Limit, t Instant, cost int64) uint128 {
+func (w *WarmBucket) depth(l *Limit, t Instant, cost int64) uint128 {
 	if l.NextPays {
 		cost = 0
 	}
@@ -164,14 +166,14 @@ func (w *Warmth) depth(l *Limit, t Instant, cost int64) uint128 {
 	return l.price(v+cost-l.Burst, v)
 }
 
-func (w *Warmth) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
+func (w *WarmBucket) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	if !l.NextPays && cost > l.Burst || l.NextPays && cost > l.Most() {
 		return Never, 0
 	}
 	return w.Missing.minus(w.depth(l, t, cost)).ceilOver(l.Count), 0
 }
 
-func (w *Warmth) room(l *Limit, t Instant) int64 {
+func (w *WarmBucket) room(l *Limit, t Instant) int64 {
 	switch {
 	case !l.NextPays:
 		return w.remaining(l, t)
@@ -183,14 +185,14 @@ func (w *Warmth) room(l *Limit, t Instant) int64 {
 }
 
 // remaining returns the burst less the missing tokens. Each missing token counts until its price is paid.
-func (w *Warmth) remaining(l *Limit, t Instant) int64 {
+func (w *WarmBucket) remaining(l *Limit, t Instant) int64 {
 	if w.Missing.isZero() {
 		return l.Burst
 	}
 	return max(0, l.Burst-1-l.below(w.Missing, w.warm(l, t), l.Burst))
 }
 
-func (w *Warmth) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
+func (w *WarmBucket) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	v := w.warm(l, t)
 	w.Missing = w.Missing.plus(l.price(v, v+cost))
 	w.Units, w.At = min(v+cost, mostUnits), t.Now
@@ -198,7 +200,7 @@ func (w *Warmth) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 }
 
 // give gives back the n units that were charged last. If the bucket is full, it gives nothing back.
-func (w *Warmth) give(l *Limit, t Instant, n, _ int64) {
+func (w *WarmBucket) give(l *Limit, t Instant, n, _ int64) {
 	if w.Missing.isZero() {
 		return
 	}
@@ -209,7 +211,7 @@ func (w *Warmth) give(l *Limit, t Instant, n, _ int64) {
 
 // giveHeld returns up to n units of a reservation: those that are not followed by later charges in the bucket, and
 // whose price is not paid yet.
-func (w *Warmth) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
+func (w *WarmBucket) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	left := h.Ends - t.Now
 	if left <= 0 || w.Missing.isZero() {
 		return
@@ -229,7 +231,7 @@ func (w *Warmth) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	}
 }
 
-func (w *Warmth) report(l *Limit, t Instant, o *Outcome) {
+func (w *WarmBucket) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit, o.Remaining, o.Reset = l.Burst, w.remaining(l, t), 0
 	if !w.Missing.isZero() {
 		o.Reset = w.fill()
@@ -237,7 +239,7 @@ func (w *Warmth) report(l *Limit, t Instant, o *Outcome) {
 }
 
 // ttl returns the time until the bucket is full and cold.
-func (w *Warmth) ttl(l *Limit, t Instant) int64 {
+func (w *WarmBucket) ttl(l *Limit, t Instant) int64 {
 	if w.absent() {
 		return 0
 	}
@@ -245,11 +247,11 @@ func (w *Warmth) ttl(l *Limit, t Instant) int64 {
 }
 
 // cools returns the time until a full bucket is cold.
-func (w *Warmth) cools(l *Limit) int64 {
+func (w *WarmBucket) cools(l *Limit) int64 {
 	span, _ := product(min(w.Units, 2*l.Ramp())-1, l.Period).over(l.Count)
 	return max(span, l.WarmUp/4) + 1
 }
 
-func (w *Warmth) append(to []byte) []byte {
+func (w *WarmBucket) append(to []byte) []byte {
 	return integers(w.Missing.append(to), w.Units, w.Count, w.Period, w.At)
 }

@@ -126,7 +126,7 @@ func (s *state) decide(limit engine.Limit, in *Asked, at int64) ([]algo.Step, An
 		want.Remaining[place] = o.Remaining
 		if in.Kind == engine.OpReserve && want.Allowed {
 			taken := at + o.After
-			want.Held[place] = algo.Held{Units: in.Cost[place], Taken: taken, Slot: taken + o.Delay, Ends: at + o.Reset}
+			want.Held[place] = algo.Held{Units: in.Cost[place], At: taken, Slot: taken + o.Delay, Ends: at + o.Reset}
 		}
 	}
 	return steps, want

@@ -76,7 +76,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	plain  lane
-	apart  map[int]*lane // for parts of the store that do not answer
+	lanes  map[int]*lane // for parts of the store that do not answer
 	waits  int           // number of operations queued, or in flight in shared calls
 	late   int           // number of calls whose callers have all left
 	closed bool
@@ -298,7 +298,7 @@ func (s *Store) Close() error {
 	first := !s.closed
 	s.closed = true
 	left := s.plain.queue.take(nil, math.MaxInt, math.MaxInt)
-	for _, l := range s.apart {
+	for _, l := range s.lanes {
 		left = l.queue.take(left, math.MaxInt, math.MaxInt)
 	}
 	for _, w := range left {

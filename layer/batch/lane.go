@@ -11,12 +11,12 @@ type lane struct {
 
 // laneOf returns the lane of a caller's operations: the lane of their part of the store, if that part has its own.
 func (s *Store) laneOf(ops []engine.Op) *lane {
-	if len(s.apart) == 0 {
+	if len(s.lanes) == 0 {
 		return &s.plain
 	}
 	for i := range ops {
 		for charge := range ops[i].Charges {
-			if l := s.apart[s.config.Lane(&ops[i], charge)]; l != nil {
+			if l := s.lanes[s.config.Lane(&ops[i], charge)]; l != nil {
 				return l
 			}
 		}
@@ -34,11 +34,11 @@ func (s *Store) separate(ops []engine.Op) {
 	for i := range ops {
 		for charge := range ops[i].Charges {
 			part := s.config.Lane(&ops[i], charge)
-			if s.apart == nil {
-				s.apart = map[int]*lane{}
+			if s.lanes == nil {
+				s.lanes = map[int]*lane{}
 			}
-			if s.apart[part] == nil {
-				s.apart[part] = &lane{part: part}
+			if s.lanes[part] == nil {
+				s.lanes[part] = &lane{part: part}
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func (s *Store) returned(l *lane, ops []engine.Op, results []engine.Answer) {
 			answered = false
 		}
 	}
-	if answered && s.apart[l.part] == l {
-		delete(s.apart, l.part)
+	if answered && s.lanes[l.part] == l {
+		delete(s.lanes, l.part)
 	}
 }

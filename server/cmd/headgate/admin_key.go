@@ -151,13 +151,13 @@ func poolText(p *adminapi.Pool) string {
 	switch {
 	case p.Permits:
 		return fmt.Sprintf("%d of %d permits held, %d of them by this key, which can hold %d now; heavy keys: %d",
-			p.Outstanding, p.Burst, p.Own, p.Part, p.HeavyKeys)
+			p.Outstanding, p.Burst, p.OfKey, p.Part, p.HeavyKeys)
 	case p.Groups:
 		return fmt.Sprintf("%d of %d units outstanding, about %d of them of this key's group, whose fair part is %d; about %d groups, of at most %d, ask for more than they get",
-			p.Outstanding, p.Burst, p.Own, p.Part, p.HeavyKeys, p.Burst-1)
+			p.Outstanding, p.Burst, p.OfKey, p.Part, p.HeavyKeys, p.Burst-1)
 	}
 	return fmt.Sprintf("%d of %d units outstanding, about %d of them this key's, whose fair part is %d; about %d keys, of at most %d, ask for more than they get",
-		p.Outstanding, p.Burst, p.Own, p.Part, p.HeavyKeys, p.Burst-1)
+		p.Outstanding, p.Burst, p.OfKey, p.Part, p.HeavyKeys, p.Burst-1)
 }
 
 func standingText(s *adminapi.Standing) string {

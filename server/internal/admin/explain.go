@@ -127,8 +127,8 @@ func (a *api) explainKey(
 		if a.Stored != nil {
 			standing.StoredAs = a.Stored(&ops[len(ops)-1])
 		}
-		if newcomer, ok := c.Limit.UnusedKey(key, rand.Text()); ok {
-			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: newcomer, Charges: []engine.Charge{{Space: c.Space, Limit: c.Limit, Cost: 1}}})
+		if unused, ok := c.Limit.UnusedKey(key, rand.Text()); ok {
+			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: unused, Charges: []engine.Charge{{Space: c.Space, Limit: c.Limit, Cost: 1}}})
 		}
 		if !c.Shadow {
 			together, deciding = append(together, c.Charge), append(deciding, i)
@@ -228,7 +228,7 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []engine.Answ
 		}
 		p, _ := limit.Pool(peek.Binds(), free)
 		l.Pool = &adminapi.Pool{
-			Burst: p.Burst, Outstanding: p.Outstanding, Own: p.Own, Part: p.Part, HeavyKeys: p.HeavyKeys,
+			Burst: p.Burst, Outstanding: p.Outstanding, OfKey: p.OfKey, Part: p.Part, HeavyKeys: p.HeavyKeys,
 			Permits: limit.Algorithm().Holds(), Groups: limit.Numbers().Nested,
 		}
 	}

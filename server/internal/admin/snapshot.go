@@ -117,7 +117,7 @@ func layer(s *adminapi.Snapshot, store engine.Store) {
 	case *fallback.Store:
 		stats := store.Stats()
 		own, members := store.Members()
-		s.Processes.Count, s.Store.Losses, s.Processes.Own = stats.Processes, stats.Losses, own
+		s.Processes.Count, s.Store.Losses, s.Processes.Self = stats.Processes, stats.Losses, own
 		if stats.DoubtedUntil.After(time.Now()) {
 			s.Store.DoubtedUntil = stats.DoubtedUntil.UTC()
 		}

@@ -155,10 +155,10 @@ type Store struct {
 type Processes struct {
 	// Count is the number of processes that divide each limit equally while the store is unavailable. 0 means unknown.
 	Count int `json:"count"`
-	// Members contains the names of the processes in the group, at most 100. Own is the name of this process. Both
+	// Members contains the names of the processes in the group, at most 100. Self is the name of this process. Both
 	// are empty if the store is in the memory of this process.
 	Members []string `json:"members"`
-	Own     string   `json:"own"`
+	Self    string   `json:"self"`
 	// Leases counts the units prefetched by this process. It is nil if the process prefetches no units.
 	Leases *Leases `json:"leases"`
 }

@@ -90,24 +90,24 @@ type ClassStanding struct {
 	Remaining *int64 `json:"remaining,omitempty"`
 }
 
-// Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates, except
+// Pool is the state of all keys under a limit that divides its units among them. OfKey and HeavyKeys are estimates, except
 // for permits.
 type Pool struct {
 	// Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For
 	// permits, Burst is the number of permits, and Outstanding is the number of held permits.
 	Burst       int64 `json:"burst"`
 	Outstanding int64 `json:"outstanding"`
-	// Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1
+	// OfKey estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1
 	// that request more than they get. Part is the key's fair part: the key is denied while at least this many of its
-	// units are outstanding. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is
+	// units are outstanding. The limit is fair among at most Burst − 1 heavy keys. For permits, OfKey is
 	// the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of
 	// Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many.
-	Own       int64 `json:"own"`
+	OfKey     int64 `json:"of_key"`
 	Part      int64 `json:"part"`
 	HeavyKeys int64 `json:"heavy_keys"`
 	// Permits is true for a limit on permits.
 	Permits bool `json:"permits,omitempty"`
-	// Groups is true for a nested limit. Own and Part are then the units of the key's group, and HeavyKeys is a
+	// Groups is true for a nested limit. OfKey and Part are then the units of the key's group, and HeavyKeys is a
 	// number of groups.
 	Groups bool `json:"groups,omitempty"`
 }

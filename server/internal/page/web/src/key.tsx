@@ -131,7 +131,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
             <td>
               {l.error ? <span class="failed">{l.error}</span> : <Level l={l} />}
               {l.pool && <small class="dim">{t(l.pool.permits ? "poolHeld" : l.pool.groups ? "poolGroups" : "poolIs", {
-                n: whole(l.pool.outstanding), all: whole(l.pool.burst), own: whole(l.pool.own), part: whole(l.pool.part), keys: whole(l.pool.heavy_keys), most: whole(l.pool.burst - 1),
+                n: whole(l.pool.outstanding), all: whole(l.pool.burst), own: whole(l.pool.of_key), part: whole(l.pool.part), keys: whole(l.pool.heavy_keys), most: whole(l.pool.burst - 1),
               })}</small>}
               {!!l.strikes && <small class="dim">{t("strikes", { n: whole(l.strikes) })}</small>}
               {l.in_force && <small class="dim">{t("rateInForce", { rate: l.in_force.rate, n: whole(l.in_force.changes) })}</small>}

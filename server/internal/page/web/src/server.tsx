@@ -40,7 +40,7 @@ export function Processes() {
                     <bdi>{m.version}</bdi>
                   </td>
                   <td>{m.started > 0 && time(new Date(m.started).toISOString())}</td>
-                  <td>{name === p.own && <span class="tag">{t("thisOne")}</span>}</td>
+                  <td>{name === p.self && <span class="tag">{t("thisOne")}</span>}</td>
                 </tr>
               );
             })}

@@ -299,9 +299,9 @@ export interface Store {
 export interface Processes {
   /** Count is the number of processes that divide each limit equally while the store is unavailable. 0 means unknown. */
   count: number;
-  /** Members contains the names of the processes in the group, at most 100. Own is the name of this process. Both are empty if the store is in the memory of this process. */
+  /** Members contains the names of the processes in the group, at most 100. Self is the name of this process. Both are empty if the store is in the memory of this process. */
   members: string[];
-  own: string;
+  self: string;
   /** Leases counts the units prefetched by this process. It is nil if the process prefetches no units. */
   leases: Leases | null;
 }
@@ -380,18 +380,18 @@ export interface ClassStanding {
   remaining?: number;
 }
 
-/** Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates, except for permits. */
+/** Pool is the state of all keys under a limit that divides its units among them. OfKey and HeavyKeys are estimates, except for permits. */
 export interface Pool {
   /** Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For permits, Burst is the number of permits, and Outstanding is the number of held permits. */
   burst: number;
   outstanding: number;
-  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the key's fair part: the key is denied while at least this many of its units are outstanding. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many. */
-  own: number;
+  /** OfKey estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the key's fair part: the key is denied while at least this many of its units are outstanding. The limit is fair among at most Burst − 1 heavy keys. For permits, OfKey is the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many. */
+  of_key: number;
   part: number;
   heavy_keys: number;
   /** Permits is true for a limit on permits. */
   permits?: boolean;
-  /** Groups is true for a nested limit. Own and Part are then the units of the key's group, and HeavyKeys is a number of groups. */
+  /** Groups is true for a nested limit. OfKey and Part are then the units of the key's group, and HeavyKeys is a number of groups. */
   groups?: boolean;
 }
 
