@@ -15,7 +15,7 @@ type expiring struct {
 }
 
 type expiry struct {
-	place int32
+	index int32
 	at    int64
 }
 
@@ -44,19 +44,19 @@ func (o *expiring) first() int64 {
 	return o.horizon
 }
 
-// note records that the state at the given place expires at the given instant.
-func (o *expiring) note(place int, at int64) {
+// note records that the state at the given index expires at the given instant.
+func (o *expiring) note(index int, at int64) {
 	if at >= o.horizon {
 		return
 	}
-	o.list = slices.DeleteFunc(o.list, func(e expiry) bool { return int(e.place) == place })
+	o.list = slices.DeleteFunc(o.list, func(e expiry) bool { return int(e.index) == index })
 	n, _ := slices.BinarySearchFunc(o.list, at, func(e expiry, at int64) int {
 		if e.at <= at {
 			return -1
 		}
 		return 1
 	})
-	o.list = slices.Insert(o.list, n, expiry{place: int32(place), at: at})
+	o.list = slices.Insert(o.list, n, expiry{index: int32(index), at: at})
 	if len(o.list) > mostSoon {
 		o.horizon = o.list[mostSoon].at
 		o.list = o.list[:mostSoon]
@@ -64,9 +64,9 @@ func (o *expiring) note(place int, at int64) {
 }
 
 // note calls expiring.note, and publishes the result for readers without the lock.
-func (h *shard) note(place int, at int64) {
+func (h *shard) note(index int, at int64) {
 	if at < h.expiring.horizon {
-		h.expiring.note(place, at)
+		h.expiring.note(index, at)
 		h.publish()
 	}
 }
@@ -100,25 +100,25 @@ func (h *shard) scan(cs *scopes, t algo.Instant, before int64) (dropped int64) {
 	return dropped
 }
 
-// next returns the place of the state that expires first, and its expiry. The place is nowhere if there is no state. On
+// next returns the index of the state that expires first, and its expiry. The index is nowhere if there is no state. On
 // the way, next corrects stale entries, and may scan the shard and drop the states that expired up to the instant before:
 // dropped is their number.
-func (h *shard) next(cs *scopes, t algo.Instant, before int64) (place int, at int64, dropped int64) {
+func (h *shard) next(cs *scopes, t algo.Instant, before int64) (index int, at int64, dropped int64) {
 	for h.table.used > 0 {
 		if len(h.expiring.list) == 0 {
 			dropped += h.scan(cs, t, before)
 			continue
 		}
 		e := h.expiring.list[0]
-		there := h.table.marks[e.place] >= full
+		there := h.table.marks[e.index] >= full
 		if there {
-			if at = h.expires(cs, int(e.place), t); at == e.at {
-				return int(e.place), at, dropped
+			if at = h.expires(cs, int(e.index), t); at == e.at {
+				return int(e.index), at, dropped
 			}
 		}
 		h.expiring.list = slices.Delete(h.expiring.list, 0, 1)
 		if there {
-			h.expiring.note(int(e.place), at)
+			h.expiring.note(int(e.index), at)
 		}
 		h.publish()
 	}
@@ -130,12 +130,12 @@ func (h *shard) next(cs *scopes, t algo.Instant, before int64) (place int, at in
 // scan all states, it drops all of these.
 func (h *shard) expire(cs *scopes, t algo.Instant, before int64, budget int) (dropped int64) {
 	for ; budget > 0 && h.soonest.Load() <= before; budget-- {
-		place, at, more := h.next(cs, t, before)
+		index, at, more := h.next(cs, t, before)
 		dropped += more
-		if place == nowhere || at > before {
+		if index == nowhere || at > before {
 			break
 		}
-		h.remove(cs, place)
+		h.remove(cs, index)
 		dropped++
 	}
 	if dropped > 0 {

@@ -30,12 +30,12 @@ func (s *Store) inPlace(op *engine.Op, r *engine.Answer) bool {
 		now.Now = max(now.Now, h.last)
 		h.last = now.Now
 	}
-	place := h.known(&s.scopes, hash, c)
-	if place == nowhere || h.large(place) && c.share.full() {
+	index := h.known(&s.scopes, hash, c)
+	if index == nowhere || h.large(index) && c.share.full() {
 		h.mu.Unlock()
 		return false
 	}
-	s.bySteps(op, r, h, place, c, keyHash, now)
+	s.bySteps(op, r, h, index, c, keyHash, now)
 	h.mu.Unlock()
 	return true
 }
@@ -45,17 +45,17 @@ func (s *Store) inPlace(op *engine.Op, r *engine.Answer) bool {
 var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
 // bySteps decides an operation on the state at an index with the steps of package algo.
-func (s *Store) bySteps(op *engine.Op, r *engine.Answer, h *shard, place int, c *scope, keyHash uint64, now algo.Instant) {
+func (s *Store) bySteps(op *engine.Op, r *engine.Answer, h *shard, index int, c *scope, keyHash uint64, now algo.Instant) {
 	steps := oneStep.Get().(*[1]algo.Step)
 	step := &steps[0]
 	*step = op.Step(0)
-	step.KeyHash, step.State = keyHash, h.load(&s.scopes, place)
+	step.KeyHash, step.State = keyHash, h.load(&s.scopes, index)
 	allowed, granted := op.Decide(steps[:], now)
 	if step.Write {
 		if step.TTL > 0 {
-			h.put(&s.scopes, place, c, &step.State, now.Now+step.TTL)
+			h.put(&s.scopes, index, c, &step.State, now.Now+step.TTL)
 		} else {
-			h.remove(&s.scopes, place)
+			h.remove(&s.scopes, index)
 			h.publish()
 		}
 	}

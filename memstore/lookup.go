@@ -39,12 +39,12 @@ func (s *Store) pooled(c *scope, limit *algo.Limit, key string, own hash) (count
 
 // of returns the scope of a limit in a namespace.
 func (cs *scopes) of(space string, limit engine.Limit) *scope {
-	place := &cs.cached[index(space, limit.Numbers())]
-	if c := place.Load(); c != nil && c.limit == limit && c.space == space && !c.stale.Load() {
+	cached := &cs.cached[index(space, limit.Numbers())]
+	if c := cached.Load(); c != nil && c.limit == limit && c.space == space && !c.stale.Load() {
 		return c
 	}
 	c := cs.register(scopeKey{space, limit})
-	place.Store(c)
+	cached.Store(c)
 	return c
 }
 

@@ -91,13 +91,13 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 		h.mu.Unlock()
 		return verdictUndecided
 	}
-	place := h.find(&s.scopes, key, c)
-	if place == nowhere {
+	index := h.find(&s.scopes, key, c)
+	if index == nowhere {
 		v := s.takeNew(h, c, limit, key, now, cost, o)
 		h.mu.Unlock()
 		return v
 	}
-	slot := &h.table.slots[place]
+	slot := &h.table.slots[index]
 	if slot.scope != c.id { // the state was written with other parameters, or is in a box
 		h.mu.Unlock()
 		return verdictUndecided
@@ -126,11 +126,11 @@ func (s *Store) takeDivided(h *shard, c *scope, limit *algo.Limit, counter hash,
 	defer h.mu.Unlock()
 	h.last = max(h.last, *at)
 	*at = h.last
-	place := h.known(&s.scopes, counter, c)
-	if place == nowhere {
+	index := h.known(&s.scopes, counter, c)
+	if index == nowhere {
 		return verdictUndecided
 	}
-	b := &h.boxes[h.table.slots[place].state[0]] // a fair share never fits into a slot
+	b := &h.boxes[h.table.slots[index].state[0]] // a fair share never fits into a slot
 	passes, ok := b.state.AllowFair(limit, *at, cost, keyHash, o)
 	switch {
 	case !ok:
@@ -139,7 +139,7 @@ func (s *Store) takeDivided(h *shard, c *scope, limit *algo.Limit, counter hash,
 		return verdictDenied
 	}
 	b.expires = *at + o.Reset
-	h.note(place, b.expires)
+	h.note(index, b.expires)
 	return verdictAllowed
 }
 
@@ -159,7 +159,7 @@ func (s *Store) takeNew(h *shard, c *scope, limit *algo.Limit, key hash, now, co
 	return verdictAllowed
 }
 
-// known returns the place of a key's state. It returns nowhere if the key has no state or its scope was dropped.
+// known returns the index of a key's state. It returns nowhere if the key has no state or its scope was dropped.
 func (h *shard) known(cs *scopes, key hash, c *scope) int {
 	if c.stale.Load() {
 		return nowhere

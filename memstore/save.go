@@ -93,12 +93,12 @@ func (w *snapshotWriter) shard(s *Store, h *shard) (keys int64) {
 
 // key copies one key: its hash, the number of its scope, and its state. The state is either its two words, or its
 // length, its bytes and the expiry.
-func (w *snapshotWriter) key(s *Store, h *shard, place int, expires int64) {
-	at := &h.table.slots[place]
+func (w *snapshotWriter) key(s *Store, h *shard, index int, expires int64) {
+	at := &h.table.slots[index]
 	scope := w.scope(s.scopes.get(at.number()))
 	w.records = binary.LittleEndian.AppendUint64(w.records, at.hi)
 	w.records = binary.LittleEndian.AppendUint32(w.records, at.lo)
-	w.records = append(w.records, h.table.marks[place])
+	w.records = append(w.records, h.table.marks[index])
 	w.records = binary.AppendUvarint(w.records, scope)
 	if !at.boxed() {
 		w.records = append(w.records, 0)
