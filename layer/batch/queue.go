@@ -23,8 +23,8 @@ type waiter struct {
 	since    time.Time  // when it was queued, for the observer
 	done     chan struct{}
 	left     atomic.Bool // set by the caller when it leaves, or by the call when it delivers the results
-	// place is guarded by the store's lock.
-	place waiterState
+	// state is guarded by the store's lock.
+	state waiterState
 }
 
 // waiterState is the state of a waiter: queued, in flight or gone.
@@ -43,7 +43,7 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.An
 	if !reused {
 		w = &waiter{done: make(chan struct{}, 1)}
 	}
-	w.place, w.bytes = queued, 0
+	w.state, w.bytes = queued, 0
 	w.left.Store(false)
 	w.deadline, _ = ctx.Deadline()
 	w.ops = append(w.ops[:0], ops...)
@@ -97,7 +97,7 @@ func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 	ops, bytes := 0, 0
 	for ; q.head < len(q.list); q.head++ {
 		w := q.list[q.head]
-		if w.place == gone {
+		if w.state == gone {
 			q.gone--
 			q.list[q.head] = nil
 			continue
@@ -106,7 +106,7 @@ func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 		if len(taken) > 0 && (ops > maxOps || bytes > maxBytes) {
 			break
 		}
-		w.place = inFlight
+		w.state = inFlight
 		taken = append(taken, w)
 		q.list[q.head] = nil
 	}
@@ -125,10 +125,10 @@ func (q *queue) shift() {
 // leave marks a waiter as gone. When more than half are gone, the list is rebuilt without them, so that its length
 // stays proportional to the live waiters.
 func (q *queue) leave(w *waiter) {
-	w.place = gone
+	w.state = gone
 	q.gone++
 	if left := len(q.list) - q.head; 2*q.gone > left {
-		q.list = slices.DeleteFunc(q.list[q.head:], func(w *waiter) bool { return w.place == gone })
+		q.list = slices.DeleteFunc(q.list[q.head:], func(w *waiter) bool { return w.state == gone })
 		q.head, q.gone = 0, 0
 	}
 }

@@ -187,7 +187,7 @@ func (s *Store) giveBack(ops []engine.Op) {
 func (s *Store) withdraw(w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w.place == inFlight {
+	if w.state == inFlight {
 		return false
 	}
 	s.waits -= len(w.ops)
