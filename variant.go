@@ -43,7 +43,7 @@ func (p *Policy) LeavingPercent(percent int) *Policy {
 		if percent < 0 || percent > 99 {
 			err = &engine.InputError{Field: "percent", Value: strconv.Itoa(percent), Accepted: "0 to 99"}
 		} else {
-			lowered[i], err = limit.Leaving(engine.Leave{Percent: int64(percent)})
+			lowered[i], err = limit.ForClass(engine.Leave{Percent: int64(percent)})
 			if input, ok := errors.AsType[*engine.InputError](err); ok && input.Field == "leaves" {
 				err = &engine.InputError{Field: "percent", Value: input.Value, Accepted: input.Accepted}
 			}

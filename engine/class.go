@@ -55,16 +55,16 @@ func (l Limit) LeftBy(leave Leave) int64 {
 	return leave.Of(l.Capacity())
 }
 
-// Leaving returns the limit for a class of requests that leaves units to others: [Leave.Of] lowers each capacity. The
+// ForClass returns the limit for a class of requests that leaves units to others: [Leave.Of] lowers each capacity. The
 // returned limit is another version of l, so it uses the same counter. A request of the class therefore passes only if
 // the units that it must leave remain after it, while requests under l can use all units. The returned limit allows no
-// debt. Leaving returns an error for a pacer and for a limit with next_pays, if the class would have no unit, and if the
+// debt. ForClass returns an error for a pacer and for a limit with next_pays, if the class would have no unit, and if the
 // lowered limits of several windows no longer grow with their lengths. A class of a fair-share limit keeps the
 // 10 units that such a limit needs.
 //
 // With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
 // remain.
-func (l Limit) Leaving(leave Leave) (Limit, error) {
+func (l Limit) ForClass(leave Leave) (Limit, error) {
 	s := l.of()
 	switch {
 	case s.err != nil || leave == Leave{} || !s.counts() || s.numbers.Algorithm.Punishes():

@@ -30,7 +30,7 @@ func TestClassUnderFlood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := limit.Leaving(leave)
+		second, err := limit.ForClass(leave)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-func TestLeavingLowersEachCapacity(t *testing.T) {
+func TestClassLowersEachCapacity(t *testing.T) {
 	for _, c := range []struct{ limit, leaves, want string }{
 		{"100/s burst 200", "10%", "100/s burst 180"},
 		{"100/s burst 200", "20", "100/s burst 180"},
@@ -31,7 +31,7 @@ func TestLeavingLowersEachCapacity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lowered, err := limit.Leaving(leave)
+		lowered, err := limit.ForClass(leave)
 		if got := lowered.String(); (err != nil) != (c.want == "") || err == nil && got != c.want {
 			t.Errorf("%s leaves %s: %s, %v; want %s", c.limit, c.leaves, got, err, c.want)
 		}
@@ -49,7 +49,7 @@ func TestLoweredTextIsALimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lowered, err := limit.Leaving(engine.Leave{Units: 2})
+		lowered, err := limit.ForClass(engine.Leave{Units: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

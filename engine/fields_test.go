@@ -95,7 +95,7 @@ func TestFieldsOfLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lowered, err := debt.Leaving(Leave{Units: 10})
+	lowered, err := debt.ForClass(Leave{Units: 10})
 	if err != nil || lowered.Numbers().Fields != algo.FieldsOf("burst") {
 		t.Errorf("%v, %v: %b", lowered, err, lowered.Numbers().Fields)
 	}

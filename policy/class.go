@@ -127,7 +127,7 @@ func (p *Policy) lower(limit engine.Limit) error {
 	}
 	for i, class := range p.classes.list {
 		weighted := limit.Weighing(class.Weight)
-		lowered, err := weighted.Leaving(class.Leaves)
+		lowered, err := weighted.ForClass(class.Leaves)
 		if err == nil && i > 0 && limit.LeftBy(class.Leaves) < limit.LeftBy(p.classes.list[i-1].Leaves) {
 			err = invalid("leaves", class.Leaves.String()+" after "+p.classes.list[i-1].Leaves.String(), "as much as the class before it leaves, or more")
 		}
