@@ -1,6 +1,7 @@
 package httplimit_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -77,6 +78,21 @@ func TestFailOpenOfAClosedLimiter(t *testing.T) {
 	limiter.Close()
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// A client that leaves before the decision is not served without a limit while the store answers (regression).
+func TestFailOpenOfAClientThatLeft(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	policy := limiter.Policy("p", headgate.FixedWindow{Rate: headgate.PerHour(1)})
+	handler := httplimit.New(policy, httplimit.ByIP(), httplimit.WithError(httplimit.FailOpen))(http.NotFoundHandler())
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(left, http.MethodGet, "/", nil))
 	if w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

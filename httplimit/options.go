@@ -65,9 +65,10 @@ func WithError(failed func(w http.ResponseWriter, r *http.Request, next http.Han
 
 // FailOpen serves requests while the store does not answer. Pass it to [WithError]. A request whose key is missing or
 // too long still gets a 400, so that clients cannot pass by omitting a header. A request with an invalid cost or policy
-// still gets a 500, and every request a 503 after the limiter was closed: close it after the HTTP server.
+// still gets a 500, and every request a 503 after the limiter was closed: close it after the HTTP server. A request whose
+// context has ended also gets a 503: clients could otherwise pass by leaving before the decision.
 func FailOpen(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
-	if errors.Is(err, ErrNoKey) || errors.Is(err, headgate.ErrInvalid) || errors.Is(err, headgate.ErrClosed) {
+	if errors.Is(err, ErrNoKey) || errors.Is(err, headgate.ErrInvalid) || errors.Is(err, headgate.ErrClosed) || r.Context().Err() != nil {
 		writeFailed(w, r, next, err)
 		return
 	}
