@@ -1,7 +1,10 @@
 package filelimit_test
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -45,5 +48,25 @@ func TestPolicyNameIsNeeded(t *testing.T) {
 	_, err = l.Reset(t.Context(), "", "k")
 	if _, ok := errors.AsType[*decide.NoPolicyError](err); !ok {
 		t.Error(err)
+	}
+}
+
+// A client that leaves before the decision is not served without a limit under failure mode allow while the store
+// answers (regression).
+func TestAllowOfAClientThatLeft(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte(`
+policies: {open: {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}}
+routes: [{key: [client_ip], policies: [open]}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	r := httptest.NewRequestWithContext(left, http.MethodGet, "/", nil)
+	if d, err := filelimit.New(config, limiter).AllowRequest(r); !errors.Is(err, context.Canceled) {
+		t.Error(d, err)
 	}
 }
