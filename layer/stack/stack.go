@@ -37,6 +37,15 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 		return nil, err
 	}
 	leases := len(c.Prefetch.Limits) > 0 || c.Prefetch.Spaces != nil
+	opened, ok := store.(interface{ Err() error })
+	switch {
+	case ok && opened.Err() != nil:
+		return nil, opened.Err()
+	case store == nil:
+		return nil, engine.InvalidInput("store", "nil", "a store that was opened without an error")
+	case coordinator == nil && (leases || c.Fallback != nil):
+		return nil, engine.InvalidInput("coordinator", "nil", "a coordinator for prefetch and fallback, usually the store itself")
+	}
 	if !c.WithoutBatch {
 		together, err := batch.New(store, c.Batch)
 		if err != nil {
@@ -54,5 +63,9 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 	if c.Fallback == nil {
 		return store, nil
 	}
-	return fallback.New(store, member, *c.Fallback)
+	front, err := fallback.New(store, member, *c.Fallback)
+	if err != nil {
+		return nil, err
+	}
+	return front, nil
 }

@@ -3,6 +3,7 @@ package stack_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -157,6 +158,20 @@ func TestConfigIsChecked(t *testing.T) {
 		var bad *engine.InputError
 		if _, err := stack.New(next, next, c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
+		}
+	}
+	// A store or coordinator that is not there ended the program in the background, and a layer's error came with a store
+	// (regression).
+	for field, made := range map[string]func() (engine.Store, error){
+		"coordinator": func() (engine.Store, error) { return stack.New(next, nil, stack.Config{Fallback: &fallback.Config{}}) },
+		"store":       func() (engine.Store, error) { return stack.New(nil, next, stack.Config{}) },
+		"store is":    func() (engine.Store, error) { return stack.New((*memstore.Store)(nil), next, stack.Config{}) },
+		"expect": func() (engine.Store, error) {
+			return stack.New(next, next, stack.Config{Fallback: &fallback.Config{Expect: -1}})
+		},
+	} {
+		if store, err := made(); err == nil || !strings.Contains(err.Error(), field) || store != nil {
+			t.Errorf("%s: %v, %v", field, store, err)
 		}
 	}
 	alone, err := stack.New(next, nil, stack.Config{WithoutBatch: true})
