@@ -24,9 +24,9 @@ type Response struct {
 	Header http.Header
 }
 
-// FinalCost returns the final cost of a request in units, 0 or more. If it is lower than the cost charged, the difference
-// is given back. If it is higher, the difference is charged or, if fewer units are left, all that are left. A
-// [headgate.TokenBucket] with Debt can owe the rest.
+// FinalCost returns the final cost of a request in units, 0 or more; a negative number corrects nothing. If it is lower
+// than the cost charged, the difference is given back. If it is higher, the difference is charged or, if fewer units are
+// left, all that are left. A [headgate.TokenBucket] with Debt can owe the rest.
 //
 // If the request is decided by a route in a policies file, the final cost applies to every limit of the route, even to
 // limits with their own cost. If a rule returns Response.Charged, nothing is corrected.
@@ -98,8 +98,7 @@ func (m *Middleware) Settle(r *http.Request, c *Admission, o Response) {
 	}
 	ctx, cancel := settling(r.Context())
 	defer cancel()
-	final := max(0, m.finalCost(r, o))
-	if final != c.Units {
+	if final := m.finalCost(r, o); final >= 0 && final != c.Units {
 		_ = c.settle(ctx, final)
 	}
 }
