@@ -140,7 +140,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		answer, err := t.base.RoundTrip(sent)
 		s.leave(ticket, answer)
-		if err != nil || !t.shouldRetry(r, answer, s, try) {
+		if err != nil || answer == nil || !t.shouldRetry(r, answer, s, try) {
 			return answer, err
 		}
 		next, err := again(r)

@@ -489,3 +489,15 @@ func TestMistakesOfTheProgram(t *testing.T) {
 	}()
 	httpclient.New(nil, nil)
 }
+
+// A base that breaks the rules of RoundTripper, as in a test, is reported by http.Client (regression).
+func TestBaseWithoutAResponse(t *testing.T) {
+	base := roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := httpclient.New(base).RoundTrip(r); answer != nil || err != nil {
+		t.Error(answer, err)
+	}
+}
