@@ -44,8 +44,8 @@ func WithFinalCost(final FinalCost) Option {
 	}
 }
 
-// WithDenied replaces the response to a denied request. The headers are already set. The default is an RFC 9457
-// problem with status 429.
+// WithDenied replaces the response to a denied request. The headers are already set, but not the status, which would
+// otherwise be 200. The default is an RFC 9457 problem with status 429.
 func WithDenied(denied func(http.ResponseWriter, *http.Request, headgate.Decision)) Option {
 	return func(m *Middleware) {
 		require(denied != nil, "the argument of WithDenied")
