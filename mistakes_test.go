@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
 )
 
 // Errors name the value that the program passed, and what the same method takes in its place (regression: bug 144).
@@ -115,6 +116,23 @@ func TestAtMostOfEverything(t *testing.T) {
 		d, err := limiter.Policy(name, limits...).AtMost(t.Context(), "acme", math.MaxInt64)
 		if err != nil || !d.Allowed || d.Granted != math.MaxInt64 {
 			t.Error(name, d, d.Granted, err)
+		}
+	}
+}
+
+// What a call returned with an error or a denial can be closed and settled without a panic (regression).
+func TestWhatAnErrorReturnsCanBeEnded(t *testing.T) {
+	store, _ := memstore.New(memstore.Config{MaxKeys: -1})
+	shared, _ := redisstore.New(nil, redisstore.Config{})
+	limiter := headgate.New()
+	defer limiter.Close()
+	charge, _, d, err := limiter.ChargeAll(t.Context(), true, headgate.Charge{Policy: limiter.Policy("p", headgate.DenyAll()), Key: "k"})
+	if err != nil || d.Allowed {
+		t.Fatal(d, err)
+	}
+	for name, err := range map[string]error{"memstore": store.Close(), "redisstore": shared.Close(), "charge": charge.Settle(t.Context(), 1)} {
+		if !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -42,6 +42,9 @@ func (c *Charged) Reservation() *Reservation {
 // Later calls change only limits whose first charge was 0, and return [ErrEnded]. Settle returns the same
 // errors as headgate.Policy.
 func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
+	if c == nil {
+		return engine.InvalidInput("charge", "nil", "the charge of an allowed request")
+	}
 	var more []engine.Op
 	for i := range c.ops {
 		op, corrected := &c.ops[i], false

@@ -179,6 +179,9 @@ func (s *Store) Stats() Stats {
 // Close drops all keys. It is idempotent. After Close, every other method with an error returns engine.ErrClosed, and
 // Do sets it in each result.
 func (s *Store) Close() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
 	if !s.closed.Swap(true) {
 		for i := range s.shards {
 			s.shards[i].clear()

@@ -126,6 +126,9 @@ func (s *Store) end() { <-s.inFlight }
 // connection. Close is idempotent. Later operations, and later calls to the methods of [engine.Coordinator], return
 // [engine.ErrClosed].
 func (s *Store) Close() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
 	s.closing.Lock()
 	closed := s.closed.Swap(true)
 	s.closing.Unlock()
