@@ -120,7 +120,7 @@ func TestAtMostOfEverything(t *testing.T) {
 	}
 }
 
-// What a call returned with an error or a denial can be closed and settled without a panic (regression).
+// What a call returned with an error or a denial can be closed and settled without a panic.
 func TestWhatAnErrorReturnsCanBeEnded(t *testing.T) {
 	store, _ := memstore.New(memstore.Config{MaxKeys: -1})
 	shared, _ := redisstore.New(nil, redisstore.Config{})

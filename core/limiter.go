@@ -83,6 +83,9 @@ func New(c Config) *Limiter {
 	return l
 }
 
+// Err returns why the limiter can decide nothing: an option that was invalid, or a store that was not opened.
+func (l *Limiter) Err() error { return l.invalid }
+
 // noStore is the store of a limiter that is invalid, so that every operation has an error before it gets here.
 type noStore struct{}
 

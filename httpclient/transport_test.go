@@ -490,7 +490,7 @@ func TestMistakesOfTheProgram(t *testing.T) {
 	httpclient.New(nil, nil)
 }
 
-// A base that breaks the rules of RoundTripper, as in a test, is reported by http.Client (regression).
+// A base that breaks the rules of RoundTripper, as in a test, is reported by http.Client.
 func TestBaseWithoutAResponse(t *testing.T) {
 	base := roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil)

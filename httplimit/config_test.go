@@ -83,7 +83,7 @@ func TestFailOpenOfAClosedLimiter(t *testing.T) {
 	}
 }
 
-// A client that leaves before the decision is not served without a limit while the store answers (regression).
+// A client that leaves before the decision is not served without a limit while the store answers (regression: bug 261).
 func TestFailOpenOfAClientThatLeft(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -70,6 +70,8 @@ func problemOf(err error) Problem {
 		return (*NoKeyError)(nil).Problem()
 	case errors.As(err, &input):
 		return wire.NewProblem(http.StatusBadRequest, input.Field, "the request cannot be counted: "+input.Field+"; accepted: "+input.Accepted)
+	case errors.Is(err, headgate.ErrInvalid): // of a decider that the program did not set up
+		return wire.NewProblem(http.StatusInternalServerError, "", err.Error())
 	default:
 		return wire.NewProblem(http.StatusServiceUnavailable, "", "the rate limit is not known")
 	}

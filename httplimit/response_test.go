@@ -64,7 +64,7 @@ func TestFinalCostOfResponses(t *testing.T) {
 		{"bytes", httplimit.BytesWritten, "200,70", 70},
 		{"bytes", httplimit.BytesWritten, "200,0", 0},
 		{"bytes beyond the limit", httplimit.BytesWritten, "200,5000", 100},
-		{"negative", func(*http.Request, httplimit.Response) int64 { return -5 }, "200,0", 3}, // such as a difference (regression: every request was free)
+		{"negative", func(*http.Request, httplimit.Response) int64 { return -5 }, "200,0", 3}, // such as a difference (regression: bug 262)
 	} {
 		t.Run(c.name+" "+c.query, func(t *testing.T) {
 			p := limiter(t).PolicyOf("p", rule.TokenBucket(rule.PerHour(100)))

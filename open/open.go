@@ -143,6 +143,9 @@ func open(ctx context.Context, address string, o *Options) (Opened, error) {
 	if err := checkScheme(address); err != nil {
 		return Opened{}, err
 	}
+	if o.Restore != nil {
+		return Opened{}, &engine.InputError{Field: "restore", Value: "set", Accepted: "a snapshot only with the store " + Memory}
+	}
 	within, err := o.deadline(address)
 	if err != nil {
 		return Opened{}, err

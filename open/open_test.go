@@ -141,3 +141,12 @@ func TestStoreThatWasNotOpened(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot is not ignored silently by a store on Redis.
+func TestSnapshotOnRedisIsRefused(t *testing.T) {
+	opened, err := open.URL(t.Context(), "redis://127.0.0.1:1", open.Options{Restore: strings.NewReader("")})
+	if input, ok := errors.AsType[*engine.InputError](err); !ok || input.Field != "restore" {
+		t.Error(err)
+	}
+	_ = opened.Close()
+}

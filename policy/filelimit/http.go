@@ -35,10 +35,13 @@ func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer
 }
 
 func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (a httplimit.Answer, err error) {
-	if !l.made() {
-		return a, errNotMade
+	if err := l.unusable(); err != nil {
+		return a, err
 	}
 	table := l.config.Load().Routes
+	if len(table.Routes()) == 0 {
+		return a, errNoRoutes
+	}
 	request, err := route.FromHTTP(r)
 	if err == nil {
 		request.AnyCase = wire.IsAnyCase(r)

@@ -3,6 +3,7 @@ package filelimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -58,6 +59,23 @@ func (l *Limiter) made() bool { return l != nil && l.rules.Limiter != nil }
 // errNotMade is the error of a limiter that New did not make. It is no [*engine.InputError], for which middleware would
 // blame the client.
 var errNotMade = fmt.Errorf("filelimit: limiter is not set; accepted: the result of filelimit.New: %w", engine.ErrInvalid)
+
+// unusable returns why requests cannot be decided, if the program made a mistake. It is no [*engine.InputError], for the
+// same reason.
+func (l *Limiter) unusable() error {
+	if !l.made() {
+		return errNotMade
+	}
+	err := l.rules.Limiter.Err()
+	if input, ok := errors.AsType[*engine.InputError](err); ok {
+		return fmt.Errorf("filelimit: %v: %w", input, engine.ErrInvalid)
+	}
+	return err
+}
+
+// errNoRoutes is the error for each request if the file has no routes. Otherwise every request would pass: none would
+// match a route.
+var errNoRoutes = fmt.Errorf("filelimit: routes are not set; accepted: a policies file with routes, or Allow with a policy and a key: %w", engine.ErrInvalid)
 
 // Replace makes a changed policies file active. Requests that are being decided keep the previous file. Counters
 // continue, as when a server reloads its file: if the new file has a limit with the same algorithm and name as an old

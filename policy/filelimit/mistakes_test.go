@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/filelimit"
@@ -52,7 +54,7 @@ func TestPolicyNameIsNeeded(t *testing.T) {
 }
 
 // A client that leaves before the decision is not served without a limit under failure mode allow while the store
-// answers (regression).
+// answers (regression: bug 261).
 func TestAllowOfAClientThatLeft(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies: {open: {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}}
@@ -68,5 +70,33 @@ routes: [{key: [client_ip], policies: [open]}]
 	r := httptest.NewRequestWithContext(left, http.MethodGet, "/", nil)
 	if d, err := filelimit.New(config, limiter).AllowRequest(r); !errors.Is(err, context.Canceled) {
 		t.Error(d, err)
+	}
+}
+
+// Requests under a file without routes do not pass, and a limiter on a store that was not opened is the program's mistake,
+// not the client's (regression: bug 263).
+func TestMistakesOfTheProgramLetNoRequestPass(t *testing.T) {
+	parse := func(text string) *policy.Config {
+		config, err := policy.Parse("x.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return config
+	}
+	const policies = "policies: {login: 1/m}\n"
+	unopened := headgate.New(headgate.WithStore((*memstore.Store)(nil)))
+	for want, l := range map[string]*filelimit.Limiter{
+		"routes are not set; accepted: ":    filelimit.New(parse(policies), headgate.New()),
+		"routes are not set; accepted: a ":  filelimit.New(&policy.Config{}, headgate.New()),
+		"store is ":                         filelimit.New(parse(policies+"routes: [{key: [client_ip], policies: [login]}]"), unopened),
+		"limiter is not set; accepted: the": {},
+	} {
+		served := false
+		handler := httplimit.By(l, httplimit.WithError(httplimit.FailOpen))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
+		out := httptest.NewRecorder()
+		handler.ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/", nil))
+		if served || out.Code != http.StatusInternalServerError || !strings.Contains(out.Body.String(), want) {
+			t.Errorf("served: %t; %d %s, want 500 with %q", served, out.Code, out.Body, want)
+		}
 	}
 }
