@@ -377,22 +377,18 @@ func (o *Op) most() int64 {
 // Step returns the step for the operation's charge at index i, without a state. The store sets [algo.Step].KeyHash.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
-	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Report: c.Report, Choice: c.Choice, Handle: o.HandleMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
+	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Report: c.Report, Choice: c.Choice, Share: o.Share, Ahead: o.Ahead.Microseconds()}
 	switch o.Kind {
 	case OpReserve:
 		s.Holder = o.ID
+	case OpGive:
+		if !o.Handle.IsZero() {
+			s.Held = &algo.Held{At: o.Handle.UnixMicro()}
+		}
 	case OpSettle:
 		s.Held, s.Holder = &o.Reservation.Limits[i].Held, o.ID
 	}
 	return s
-}
-
-// HandleMicros returns Handle in µs since 1970, or 0 for the zero time.
-func (o *Op) HandleMicros() int64 {
-	if o.Handle.IsZero() {
-		return 0
-	}
-	return o.Handle.UnixMicro()
 }
 
 // Units returns the operation's largest cost, in units.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"encoding/binary"
 	"strconv"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -187,7 +188,7 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 		}
 		switch {
 		case op.Kind == engine.OpGive:
-			b = appendInt(b, 8, op.HandleMicros())
+			b = appendInt(b, 8, handleMicros(op.Handle))
 		case op.Kind == engine.OpReserve:
 			b = appendInt(b, 8, l.LongestDelay(op.Ahead.Microseconds()))
 		case op.Kind == engine.OpSettle && op.Reservation.Term == nil:
@@ -262,6 +263,14 @@ func encodeStage(b []byte, op *engine.Op) []byte {
 		return appendInt(append(b, 0), 8, op.Reservation.Ends)
 	}
 	return append(append(b, byte(op.Stage)+1, byte(len(op.ID))), op.ID...)
+}
+
+// handleMicros returns a handle in µs since 1970, or -WORD if there is none: 0 is an instant too.
+func handleMicros(handle time.Time) int64 {
+	if handle.IsZero() {
+		return -1 << 53
+	}
+	return handle.UnixMicro()
 }
 
 // encodeHeld appends the reservation's part for one limit.

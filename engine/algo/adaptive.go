@@ -193,8 +193,8 @@ func (a *adaptive) charge(_ *Limit, _ Instant, cost, _ int64) (after int64) {
 	return 0
 }
 
-func (a *adaptive) give(l *Limit, t Instant, n, chargedAt int64) {
-	a.bucket.give(l, t, n, chargedAt)
+func (a *adaptive) give(l *Limit, t Instant, n int64, charge *Held) {
+	a.bucket.give(l, t, n, charge)
 	a.adapted.Used = max(0, a.adapted.Used-n)
 }
 

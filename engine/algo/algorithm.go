@@ -79,9 +79,9 @@ type arithmetic interface {
 	// charge spends a cost that wait has allowed. It returns the time from t until the units count, which is 0 for most
 	// algorithms.
 	charge(l *Limit, t Instant, cost, ahead int64) (after int64)
-	// give returns n units to the limit: units of the charge with the handle chargedAt or, if chargedAt is 0, the oldest
-	// units. Units that were never spent are not given back.
-	give(l *Limit, t Instant, n, chargedAt int64)
+	// give returns n units to the limit: units of the charge or, if it is nil, the oldest units. Units that were never
+	// spent are not given back.
+	give(l *Limit, t Instant, n int64, charge *Held)
 	// report fills in the outcome's Limit, Remaining and Reset. They describe the window that denies or, if none does,
 	// the window with the fewest remaining units.
 	report(l *Limit, t Instant, o *Outcome)

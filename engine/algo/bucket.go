@@ -269,7 +269,7 @@ func (b *Bucket) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 }
 
 // give returns units to the bucket, which keeps its effective rate.
-func (b *Bucket) give(l *Limit, t Instant, n, _ int64) {
+func (b *Bucket) give(l *Limit, t Instant, n int64, _ *Held) {
 	b.Missing = b.Missing.minus(product(n, b.Period))
 }
 

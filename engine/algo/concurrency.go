@@ -40,7 +40,7 @@ func (s *permits) wait(l *Limit, t Instant, cost int64) (wait int64, window int)
 	return s.waitBeside(l, t, "", cost), 0
 }
 func (s *permits) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
-func (s *permits) give(*Limit, Instant, int64, int64)                 {}
+func (s *permits) give(*Limit, Instant, int64, *Held)                 {}
 func (s *permits) decode(d *decoder)                                  { s.Permits = d.permits() }
 
 // Permits is the state of a concurrency limit: the permits, ordered by expiry. Each contains its holder's id, its units

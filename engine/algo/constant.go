@@ -34,7 +34,7 @@ func (*constant) settle(*Limit, Instant)                                 {}
 func (c *constant) wait(*Limit, Instant, int64) (wait int64, window int) { return c.longest, 0 }
 func (c *constant) room(*Limit, Instant) int64                           { return c.free }
 func (*constant) charge(*Limit, Instant, int64, int64) (after int64)     { return 0 }
-func (*constant) give(*Limit, Instant, int64, int64)                     {}
+func (*constant) give(*Limit, Instant, int64, *Held)                     {}
 func (*constant) report(*Limit, Instant, *Outcome)                       {}
 func (*constant) ttl(*Limit, Instant) int64                              { return 0 }
 func (*constant) append(to []byte) []byte                                { return to }

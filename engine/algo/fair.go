@@ -270,8 +270,8 @@ func (p *parts) add(more int64) {
 	p.total += more
 }
 
-func (f *fair) give(l *Limit, t Instant, n, chargedAt int64) {
-	f.returned(func() { f.bucket.give(l, t, n, chargedAt) })
+func (f *fair) give(l *Limit, t Instant, n int64, charge *Held) {
+	f.returned(func() { f.bucket.give(l, t, n, charge) })
 }
 
 // returned calls give, which gives units back to the bucket, and reduces the parts of the request's key accordingly.

@@ -144,7 +144,7 @@ func (f *fairPermits) wait(l *Limit, t Instant, cost int64) (wait int64, window 
 func (f *fairPermits) room(l *Limit, _ Instant) int64 { return f.permits.of(f.asks()).room(l) }
 
 func (f *fairPermits) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
-func (f *fairPermits) give(*Limit, Instant, int64, int64)                 {}
+func (f *fairPermits) give(*Limit, Instant, int64, *Held)                 {}
 
 func (f *fairPermits) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit, o.Remaining, o.Reset = l.mostHeld(), f.room(l, t), f.ttl(l, t)

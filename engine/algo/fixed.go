@@ -147,8 +147,8 @@ func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 
 // give subtracts units from this window's count. If there is a handle, it does so only if the units were charged in
 // this window. A window whose count is 0 is equivalent to no state: the next request starts another window.
-func (f *Fixed) give(l *Limit, _ Instant, n, chargedAt int64) {
-	if chargedAt != 0 && !f.holds(l, chargedAt) {
+func (f *Fixed) give(l *Limit, _ Instant, n int64, charge *Held) {
+	if charge != nil && !f.holds(l, charge.At) {
 		return // the handle belongs to another window
 	}
 	if f.Count = max(0, f.Count-n); f.Count == 0 {

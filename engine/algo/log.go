@@ -133,9 +133,9 @@ func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 }
 
 // give removes the oldest units in the limit's own windows or, by handle, the units of one instant.
-func (g *Log) give(l *Limit, t Instant, n, chargedAt int64) {
-	if chargedAt != 0 {
-		g.giveAt(g.oldest(t, g.Span), chargedAt, n)
+func (g *Log) give(l *Limit, t Instant, n int64, charge *Held) {
+	if charge != nil {
+		g.giveAt(g.oldest(t, g.Span), charge.At, n)
 		return
 	}
 	g.giveFrom(g.oldest(t, l.Longest()), n)

@@ -189,7 +189,7 @@ func (s *strikesState) room(l *Limit, t Instant) int64 {
 }
 
 func (*strikesState) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
-func (*strikesState) give(*Limit, Instant, int64, int64)                 {}
+func (*strikesState) give(*Limit, Instant, int64, *Held)                 {}
 
 // report counts ignored denials instead of units: Remaining is the number of further ignored denials that starts the
 // next block.

@@ -189,5 +189,5 @@ func (s *Step) giveHeld(t Instant, n int64) {
 		giveHeld(&s.State, s.Limit, s.instant(t), n, s.Held, &s.Returns)
 		return
 	}
-	s.arithmetic.give(s.Limit, s.instant(t), n, s.Held.At)
+	s.arithmetic.give(s.Limit, s.instant(t), n, s.Held)
 }

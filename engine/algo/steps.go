@@ -9,9 +9,6 @@ type Step struct {
 	State State
 	// Choice is the number of the limit's choice: see [Pass]. It is 0 for a limit that always takes part.
 	Choice uint8
-	// Handle is for Give: the handle of the charge to give back. Units whose window, segment or entry has expired since
-	// then are not given back. If Handle is 0, the oldest units are given back.
-	Handle int64
 	// Share is for AtMost, which charges at most ⌊units/Share⌋ of the units that would pass, but at least one unit if
 	// any passes. 0 and 1 charge all of them.
 	Share int64
@@ -25,7 +22,9 @@ type Step struct {
 	// Report contains outcomes of earlier requests, for a limit whose rate adapts. For other limits it is nil. It
 	// counts even if the request is denied or costs nothing.
 	Report *Report
-	// Held is for Settle: the reservation's part for this limit.
+	// Held is for Settle: the reservation's part for this limit. For Give, its At is the handle of the charge to give back:
+	// units whose window, segment or entry has expired since then are not given back. If Held is nil, the oldest units
+	// are given back.
 	Held *Held
 	// Returns is for Settle: the record of units that were given back to the bucket. Settle updates it. See
 	// [Algorithm.KeepsReturns].
@@ -129,7 +128,7 @@ func Give(steps []Step, t Instant) {
 		absent := s.State.Absent()
 		s.settle(t)
 		if s.Write = !absent && s.Cost > 0; s.Write {
-			s.arithmetic.give(s.Limit, s.instant(t), s.Cost, s.Handle)
+			s.arithmetic.give(s.Limit, s.instant(t), s.Cost, s.Held)
 			s.settle(t) // the remaining units may be ahead of the clock
 			s.moved = nil
 		}

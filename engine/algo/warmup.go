@@ -200,7 +200,7 @@ func (w *WarmBucket) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 }
 
 // give gives back the n units that were charged last. If the bucket is full, it gives nothing back.
-func (w *WarmBucket) give(l *Limit, t Instant, n, _ int64) {
+func (w *WarmBucket) give(l *Limit, t Instant, n int64, _ *Held) {
 	if w.Missing.isZero() {
 		return
 	}
@@ -224,7 +224,7 @@ func (w *WarmBucket) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns)
 	}
 	v := w.Units - l.below(after.plus(one), w.Units, w.Units)
 	missing, ends := w.Missing, t.Now+w.fill()
-	w.give(l, t, l.below(rest.plus(one), v, min(n, v)), 0)
+	w.give(l, t, l.below(rest.plus(one), v, min(n, v)), nil)
 	back := missing.minus(w.Missing)
 	if ordered := w.Count <= w.Period; !back.isZero() && (!ordered || !after.isZero()) {
 		*r = returnsOf(added(all, returned{until: t.Now, ends: ends, waits: noPlace, amount: back}, h, ordered), w.Period)

@@ -199,10 +199,10 @@ func (s *Segments) penalize(l *Limit, t Instant, cost int64) {
 }
 
 // give removes the oldest units in the limit's own windows. If there is a handle, it removes units of one segment.
-func (s *Segments) give(l *Limit, t Instant, n, chargedAt int64) {
+func (s *Segments) give(l *Limit, t Instant, n int64, charge *Held) {
 	current := l.view(t).current
-	if chargedAt != 0 {
-		s.giveAt(current-s.K, floorDiv(chargedAt, l.Segment), n)
+	if charge != nil {
+		s.giveAt(current-s.K, floorDiv(charge.At, l.Segment), n)
 		return
 	}
 	reach, _ := s.reach(l, Window{Span: l.Longest()})

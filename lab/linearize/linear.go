@@ -119,6 +119,9 @@ func (s *state) decide(limit engine.Limit, in *Asked, at int64) ([]algo.Step, An
 		want.Settled = at < in.Ends && !strings.Contains(s.settled+",", ","+in.Reservation+",")
 		algo.Settle(steps, now, want.Settled, false)
 	default:
+		for i := range steps {
+			steps[i].Held = nil // without a handle
+		}
 		algo.Give(steps, now)
 	}
 	for i, place := range in.places() {

@@ -103,8 +103,8 @@ func compareCalls(t *testing.T, redis engine.Store, clock *headgatetest.Clock, r
 		redis.Do(context.Background(), ops, got)
 		for i := range ops {
 			if got[i].Err != nil || !reflect.DeepEqual(want[i], got[i]) {
-				t.Fatalf("script %d, call %d, operation %d of %d: %s of %v, taken %d:\n got %+v\nwant %+v",
-					script, call, i, len(ops), ops[i].Kind, ops[i].Charges, ops[i].HandleMicros(), got[i], want[i])
+				t.Fatalf("script %d, call %d, operation %d of %d: %s of %v, handle %s:\n got %+v\nwant %+v",
+					script, call, i, len(ops), ops[i].Kind, ops[i].Charges, ops[i].Handle, got[i], want[i])
 			}
 		}
 	}

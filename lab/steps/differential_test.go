@@ -34,6 +34,12 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
+// TestKnownSeeds runs scripts that once had a difference: in the first, a charge counts from the instant 0, in 1970
+// (regression: bug 264).
+func TestKnownSeeds(t *testing.T) {
+	differ(t, "sliding-window", differential.Kinds["reserved"], 777026)
+}
+
 // TestSharesDifferential compares the memory store with the model for many keys under fair-share limits, and for so
 // many charges that parts shrink.
 func TestSharesDifferential(t *testing.T) {

@@ -96,13 +96,13 @@ if units > MOST - used then units = MOST - used end
 --- give
 -- Units that were charged in another window have expired with that window.
 local gone = false
-if taken ~= 0 and align == 0 then
+if taken ~= -WORD and align == 0 then
   gone = taken < ends - period or taken >= ends
-elseif taken ~= 0 and align == 1 then
+elseif taken ~= -WORD and align == 1 then
   gone = taken - taken % period + period ~= ends
-elseif taken ~= 0 and ends == new_end then
+elseif taken ~= -WORD and ends == new_end then
   gone = taken < start or taken >= new_end
-elseif taken ~= 0 then
+elseif taken ~= -WORD then
   gone = taken < new_end or taken >= ends
 end
 if not gone then used = used - units end

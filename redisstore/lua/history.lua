@@ -108,14 +108,14 @@ local function clamp(at)
   add(at, later)
 end
 
--- give_from removes units: the oldest units at or after the place oldest or, if there is a handle (taken ~= 0), the
+-- give_from removes units: the oldest units at or after the place oldest or, if there is a handle (taken is not -WORD), the
 -- units of one place. The items before them stay, and their totals rise by the number of removed units. To bound the
 -- time of a call, it changes at most 1000 items in this way. If there are more items before the place and they no
 -- longer count, they are dropped, as by a charge. If they count, the oldest units are removed instead of the handle's
 -- units, which never admits more.
 local function give_from(oldest, units, place)
   local i = find(oldest, 1)
-  if taken ~= 0 then
+  if taken ~= -WORD then
     if place < oldest then return end
     local exact = find(place, 1)
     if exact == n or item(exact) ~= place then return end

@@ -75,7 +75,7 @@ if spent - 100000 > gone then gone = spent - 100000 end
 -- If there is a handle, gives back the units of one instant. Otherwise, gives back the oldest units that count in the
 -- limit's own windows.
 local span = grain
-if taken == 0 and longest < grain then span = longest end
+if taken == -WORD and longest < grain then span = longest end
 give_from(instant - span + 1, units, taken)
 
 --- penalize

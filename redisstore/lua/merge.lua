@@ -16,7 +16,7 @@ end
 while a < count do
   local same_cost, keys
   a = a + 1
-  arg, count_denied, taken = ARGV[a], 0, 0
+  arg, count_denied, taken = ARGV[a], 0, -WORD
   algorithm, keys, at = unpack('>BI2', arg)
   --@args
   same_cost = cost -- if not 0, there is one allow of this cost for each key; otherwise there are entries

@@ -96,7 +96,7 @@ after = behind
 -- If there is a handle, gives back the units of one segment. Otherwise, gives back the oldest units that count in the
 -- limit's own windows.
 local oldest, span = current - kept, span_segments * segment
-if taken == 0 then
+if taken == -WORD then
   local reach, weighted
   --@reach
   oldest = current - reach
