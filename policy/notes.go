@@ -25,52 +25,44 @@ const maxNoted = 10
 // reports limits that cannot be used in full.
 func (c *Config) Notes() []string { return append(c.routeNotes(), c.usableNotes()...) }
 
-func (c *Config) routeNotes() (notes []string) {
+func (c *Config) routeNotes() []string {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
 		return c.penaltyNotes()
 	}
-	notes = noteEach(c.Routes.Hidden(), "%d more routes match no request", func(h route.Hidden) string {
-		return fmt.Sprintf("route %d matches no request: route %d comes first and matches all of them", h.Route, h.By)
-	})
-	notes = append(notes, noteEach(c.onlyPenalties(routes), "%d more routes have only penalties", func(i int) string {
-		return fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i)
-	})...)
-	notes = append(notes, c.freeNotes(routes)...)
-	notes = append(notes, noteEach(c.holding(routes), "%d more routes charge concurrency policies", func(i int) string {
-		return fmt.Sprintf("route %d charges a concurrency policy, so only headgate gateway accepts this file: it holds the permits while a request lasts", i)
-	})...)
-	notes = append(notes, c.proxyNotes()...)
-	notes = append(notes, literalNotes(routes)...)
-	notes = append(notes, conditionNotes(routes)...)
 	by := c.chargesByPolicy()
-	notes = append(notes, c.victimNotes(by)...)
-	notes = append(notes, c.collisionNotes(by)...)
-	notes = append(notes, c.uncountedNotes(routes)...)
-	notes = append(notes, c.keyNotes(by)...)
-	notes = append(notes, c.sharedNotes(by)...)
+	return slices.Concat(
+		c.hiddenNotes(), c.punishingNotes(routes), c.freeNotes(routes), c.holdingNotes(routes),
+		c.proxyNotes(), literalNotes(routes), conditionNotes(routes),
+		c.victimNotes(by), c.collisionNotes(by), c.uncountedNotes(routes), c.keyNotes(by), c.sharedNotes(by), c.unnamedNotes(by),
+	)
+}
+
+// unnamedNotes reports the policies that no route names.
+func (c *Config) unnamedNotes(by map[string][]*route.Charge) []string {
 	var unnamed []string
 	for _, name := range c.Policies.Names() {
 		if len(by[name]) == 0 {
 			unnamed = append(unnamed, name)
 		}
 	}
-	if unnamed, more := firstOf(unnamed); len(unnamed) > 0 {
-		text := "no route names these policies, so they are for requests that name them: " + strings.Join(unnamed, ", ")
-		if more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-		notes = append(notes, text)
+	if len(unnamed) == 0 {
+		return nil
 	}
-	return notes
+	text := "no route names these policies, so they are for requests that name them: " + strings.Join(unnamed[:min(len(unnamed), maxNoted)], ", ")
+	if more := len(unnamed) - maxNoted; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{text}
 }
 
-// smallShare is a limit that n processes cannot divide without loss while the store is unavailable.
-type smallShare struct {
-	policy string
-	limit  engine.Limit
-	cost   int64 // the policy's usual cost, if it is above the share; otherwise 0
-	share  int64
+// hiddenNotes reports routes that are hidden by an earlier route.
+func (c *Config) hiddenNotes() []string {
+	var all []string
+	for _, h := range c.Routes.Hidden() {
+		all = append(all, fmt.Sprintf("route %d matches no request: route %d comes first and matches all of them", h.Route, h.By))
+	}
+	return firstNotes(all, "%d more routes match no request")
 }
 
 // ShareNotes reports the limits with failure mode local that n processes cannot divide while the store is unavailable: a
@@ -80,25 +72,19 @@ func (c *Config) ShareNotes(n int) []string {
 	if n == 1 {
 		return nil // one server has the whole limit
 	}
-	var small []smallShare
+	var small []string
 	c.local(func(p *Policy, limit engine.Limit) {
 		for _, share := range engine.Shares(limit, int64(n)) {
-			switch of := (smallShare{p.Name, limit, p.Cost, share.Capacity()}); {
-			case p.Cost > of.share:
-				small = append(small, of)
+			text := "while the store is unavailable, each of " + strconv.Itoa(n) + " servers admits "
+			switch units := share.Capacity(); {
+			case p.Cost > units:
+				small = append(small, fmt.Sprintf("%sup to %d units at once of policy %s, and denies its usual cost of %d", text, units, p.Name, p.Cost))
 			case limit.Capacity() < int64(n):
-				of.cost = 0
-				small = append(small, of)
+				small = append(small, text+"one unit of policy "+p.Name+", although its limit is "+limit.String())
 			}
 		}
 	})
-	return append(noteEach(small, "%d more limits cannot be divided while the store is unavailable", func(s smallShare) string {
-		text := "while the store is unavailable, each of " + strconv.Itoa(n) + " servers admits "
-		if s.cost == 0 {
-			return text + "one unit of policy " + s.policy + ", although its limit is " + s.limit.String()
-		}
-		return text + "up to " + strconv.FormatInt(s.share, 10) + " units at once of policy " + s.policy + ", and denies its usual cost of " + strconv.FormatInt(s.cost, 10)
-	}), c.slowShares(n)...)
+	return append(firstNotes(small, "%d more limits cannot be divided while the store is unavailable"), c.slowShares(n)...)
 }
 
 // longUnit is the time for one unit of a share from which a limit is reported by [Config.ShareNotes].
@@ -118,7 +104,7 @@ func (c *Config) slowShares(n int) []string {
 			}
 		}
 	})
-	return noteEach(all, "%d more limits have shares that refill slowly", func(note string) string { return note })
+	return firstNotes(all, "%d more limits have shares that refill slowly")
 }
 
 // local calls do for each limit that shares decide while the store is unavailable.
@@ -141,12 +127,10 @@ func (c *Config) penaltyNotes() []string {
 	var only []string
 	for _, name := range c.Policies.Names() {
 		if p, _ := c.Policies.Get(name); p.punishesOnly() {
-			only = append(only, name)
+			only = append(only, "policy "+name+" is only a penalty, which counts the denials of other limits: charge it together with another policy, or put both into one policy with all")
 		}
 	}
-	return noteEach(only, "%d more policies are only a penalty", func(name string) string {
-		return "policy " + name + " is only a penalty, which counts the denials of other limits: charge it together with another policy, or put both into one policy with all"
-	})
+	return firstNotes(only, "%d more policies are only a penalty")
 }
 
 // punishesOnly reports whether all limits of a policy are penalties.
@@ -167,21 +151,23 @@ func (c *Config) policiesOf(r *route.Route) iter.Seq[*Policy] {
 	}
 }
 
-// holding returns the indexes of the routes that charge concurrency policies.
-func (c *Config) holding(routes []route.Route) (found []int) {
+// holdingNotes reports routes that charge concurrency policies.
+func (c *Config) holdingNotes(routes []route.Route) []string {
+	var all []string
 	for i := range routes {
 		for p := range c.policiesOf(&routes[i]) {
 			if p.holds() {
-				found = append(found, i)
+				all = append(all, fmt.Sprintf("route %d charges a concurrency policy, so only headgate gateway accepts this file: it holds the permits while a request lasts", i))
 				break
 			}
 		}
 	}
-	return found
+	return firstNotes(all, "%d more routes charge concurrency policies")
 }
 
-// onlyPenalties returns the indexes of the routes that charge only penalties.
-func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
+// punishingNotes reports routes that charge only penalties.
+func (c *Config) punishingNotes(routes []route.Route) []string {
+	var only []string
 	for i := range routes {
 		other := false
 		for _, charge := range routes[i].Charges {
@@ -191,10 +177,10 @@ func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
 			}
 		}
 		if !other {
-			only = append(only, i)
+			only = append(only, fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i))
 		}
 	}
-	return only
+	return firstNotes(only, "%d more routes have only penalties")
 }
 
 // keyNotes reports overrides for keys that no route produces.
@@ -212,7 +198,7 @@ func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 			}
 		})
 	}
-	return noteEach(all, "%d more overrides are of keys that no request of a route has", func(note string) string { return note })
+	return firstNotes(all, "%d more overrides are of keys that no request of a route has")
 }
 
 // victimNotes reports policies that one charge counts by the client's address and another by a text that clients write:
@@ -228,7 +214,7 @@ func (c *Config) victimNotes(by map[string][]*route.Charge) []string {
 			}
 		}
 	}
-	return noteEach(all, "%d more policies are counted by an address and by a text of the client", func(note string) string { return note })
+	return firstNotes(all, "%d more policies are counted by an address and by a text of the client")
 }
 
 // collisionNotes reports policies that two charges count by different texts, so that equal texts are one key.
@@ -244,7 +230,7 @@ func (c *Config) collisionNotes(by map[string][]*route.Charge) []string {
 			}
 		}
 	}
-	return noteEach(all, "%d more policies are counted by texts that can be equal", func(note string) string { return note })
+	return firstNotes(all, "%d more policies are counted by texts that can be equal")
 }
 
 // collide reports whether a client can write texts so that two different keys are equal. Keys of addresses are left to
@@ -286,7 +272,7 @@ func (c *Config) uncountedNotes(routes []route.Route) []string {
 				pair.Route, strings.Join(lost, ", "), pair.Wider))
 		}
 	}
-	return noteEach(all, "%d more routes take requests away from a wider route", func(note string) string { return note })
+	return firstNotes(all, "%d more routes take requests away from a wider route")
 }
 
 // canImitate reports whether a client can write texts so that a key equals another key, which contains the address of a
@@ -312,22 +298,12 @@ func canImitate(key, other []route.Part) bool {
 	return imitated
 }
 
-// firstOf returns the first maxNoted elements and the number of remaining ones.
-func firstOf[T any](all []T) (first []T, more int) {
-	first = all[:min(len(all), maxNoted)]
-	return first, len(all) - len(first)
-}
-
-// noteEach returns a note for each of the first elements, and a note with the number of remaining ones.
-func noteEach[T any](all []T, others string, note func(T) string) (notes []string) {
-	first, more := firstOf(all)
-	for _, one := range first {
-		notes = append(notes, note(one))
+// firstNotes returns the first notes, and a note with the number of the others, in the format more.
+func firstNotes(all []string, more string) []string {
+	if others := len(all) - maxNoted; others > 0 {
+		return append(all[:maxNoted], fmt.Sprintf(more, others))
 	}
-	if more > 0 {
-		notes = append(notes, fmt.Sprintf(others, more))
-	}
-	return notes
+	return all
 }
 
 // chargesByPolicy returns the routes' charges for each policy, including charges through the "all" of another policy.

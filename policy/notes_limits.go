@@ -44,7 +44,7 @@ func (c *Config) usableNotes() []string {
 			}
 		}
 	}
-	return noteEach(all, "%d more limits cannot be used in full", func(note string) string { return note })
+	return firstNotes(all, "%d more limits cannot be used in full")
 }
 
 // sharedNotes reports policies that count all requests of a route under one key and show their numbers to each client.
@@ -54,12 +54,10 @@ func (c *Config) sharedNotes(by map[string][]*route.Charge) []string {
 		p, _ := c.Policies.Get(name)
 		own := slices.ContainsFunc(p.members, func(m member) bool { return m.policy == p })
 		if own && p.Headers != HeadersOff && p.Enabled && !p.Shadow && slices.ContainsFunc(by[name], ofAll) {
-			shown = append(shown, name)
+			shown = append(shown, "policy "+name+" counts all clients under one key, and its rate-limit headers show each of them how much all have left: headers: off hides it")
 		}
 	}
-	return noteEach(shown, "%d more policies show a limit for all", func(name string) string {
-		return "policy " + name + " counts all clients under one key, and its rate-limit headers show each of them how much all have left: headers: off hides it"
-	})
+	return firstNotes(shown, "%d more policies show a limit for all")
 }
 
 // ofAll reports whether a charge has the same key for all requests.

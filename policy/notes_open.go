@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/headgate/headgate/policy/route"
@@ -10,15 +9,13 @@ import (
 
 // proxyNotes reports trusted proxies that are more than a private network, so that clients are among them.
 func (c *Config) proxyNotes() []string {
-	var wide []netip.Prefix
+	var wide []string
 	for _, network := range c.Routes.Proxies().Networks {
 		if network.Bits() < 7 || network.Bits() < 8 && network.Addr().Is4() { // 10.0.0.0/8, fc00::/7
-			wide = append(wide, network)
+			wide = append(wide, fmt.Sprintf("trusted_proxies has %s, so a client can claim any address, and leave a limit by client_ip: list the addresses of the proxies", network))
 		}
 	}
-	return noteEach(wide, "%d more networks of trusted_proxies contain clients", func(network netip.Prefix) string {
-		return fmt.Sprintf("trusted_proxies has %s, so a client can claim any address, and leave a limit by client_ip: list the addresses of the proxies", network)
-	})
+	return firstNotes(wide, "%d more networks of trusted_proxies contain clients")
 }
 
 // conditionNotes reports conditions on what no request has, so that they do not hold, and those that a client leaves by a
@@ -37,7 +34,7 @@ func conditionNotes(routes []route.Route) []string {
 			all = append(all, fmt.Sprintf("route %d does not match a chunked body, nor any body in authorize, for which request.size is -1: add || request.size < 0, unless another route limits them", i))
 		}
 	}
-	return noteEach(all, "%d more conditions do not hold where they seem to", func(note string) string { return note })
+	return firstNotes(all, "%d more conditions do not hold where they seem to")
 }
 
 // freeNotes reports charges of 0 units, which always pass.
@@ -53,24 +50,18 @@ func (c *Config) freeNotes(routes []route.Route) []string {
 			}
 		}
 	}
-	return noteEach(all, "%d more charges are of 0 units", func(note string) string { return note })
+	return firstNotes(all, "%d more charges are of 0 units")
 }
 
 // literalNotes reports segments of paths that name a parameter in another program's syntax. They match only their text.
 func literalNotes(routes []route.Route) []string {
-	type literal struct {
-		route   int
-		segment string
-	}
-	var all []literal
+	var all []string
 	for i := range routes {
 		for segment := range strings.SplitSeq(routes[i].Match.Path.String(), "/") {
 			if segment != "" && strings.ContainsRune(":<([^$", rune(segment[0])) {
-				all = append(all, literal{i, segment})
+				all = append(all, fmt.Sprintf("route %d has the segment %s, which matches only this text: {name} and * match any segment", i, segment))
 			}
 		}
 	}
-	return noteEach(all, "%d more segments of paths match only their text", func(l literal) string {
-		return fmt.Sprintf("route %d has the segment %s, which matches only this text: {name} and * match any segment", l.route, l.segment)
-	})
+	return firstNotes(all, "%d more segments of paths match only their text")
 }
