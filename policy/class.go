@@ -179,9 +179,6 @@ func (c *classes) place(name string) int {
 	return slices.IndexFunc(c.list, func(own Class) bool { return own.Name == name })
 }
 
-// Classes returns the policy's classes in order, or nil. The caller must not modify them.
-func (p *Policy) Classes() []Class { return p.classes.list }
-
 // classify applies [Classify] to one charge of a policy with classes.
 func (c *Charge) classify(class string, key string, names []string) {
 	all, name := &c.Owner.classes, class

@@ -77,21 +77,15 @@ type listenersFields struct {
 }
 
 type listenerFields struct {
-	Address   *string    `yaml:"address"`
-	UsersFile *string    `yaml:"users_file"`
-	TLS       *tlsFields `yaml:"tls"`
+	Address   *string   `yaml:"address"`
+	UsersFile *string   `yaml:"users_file"`
+	TLS       *TLSFiles `yaml:"tls"`
 }
 
 type adminFields struct {
-	Address   *string    `yaml:"address"`
-	TokenFile *string    `yaml:"token_file"`
-	TLS       *tlsFields `yaml:"tls"`
-}
-
-type tlsFields struct {
-	Cert     *string `yaml:"cert"`
-	Key      *string `yaml:"key"`
-	ClientCA *string `yaml:"client_ca"`
+	Address   *string   `yaml:"address"`
+	TokenFile *string   `yaml:"token_file"`
+	TLS       *TLSFiles `yaml:"tls"`
 }
 
 type storeFields struct {

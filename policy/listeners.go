@@ -18,10 +18,11 @@ type Listener struct {
 // TLSFiles are the files of a TLS listener. The zero value means no TLS.
 type TLSFiles struct {
 	// Cert is the file with the certificate and its chain, and Key the file with the private key, both in PEM.
-	Cert, Key string
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
 	// ClientCA is the file with CA certificates in PEM. Every client must present a certificate signed by one of them.
 	// If ClientCA is "", no client certificate is required.
-	ClientCA string
+	ClientCA string `yaml:"client_ca"`
 }
 
 // Check returns an error if the name of a required file is not set.
@@ -37,7 +38,7 @@ func (f *TLSFiles) Check() error {
 
 // listeners builds the listeners and reports all errors.
 func (f *file) listeners(report func(error)) (all Listeners) {
-	build := func(name string, l *Listener, address, tokenFile *string, files *tlsFields) {
+	build := func(name string, l *Listener, address, tokenFile *string, files *TLSFiles) {
 		l.Address, l.TokenFile = value(address), value(tokenFile)
 		if address != nil {
 			if err := checkAddress(l.Address); err != nil {
@@ -47,7 +48,7 @@ func (f *file) listeners(report func(error)) (all Listeners) {
 		if files == nil {
 			return
 		}
-		l.TLS = TLSFiles{Cert: value(files.Cert), Key: value(files.Key), ClientCA: value(files.ClientCA)}
+		l.TLS = *files
 		if err := l.TLS.Check(); err != nil {
 			report(atField(err, "listeners", name, "tls"))
 		}
