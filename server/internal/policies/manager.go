@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/adminapi"
 )
@@ -27,15 +28,9 @@ type Config struct {
 	// Rejected is called with an error when the file is invalid and the previous one stays active, and with nil when
 	// the file is valid again. It can be nil.
 	Rejected func(err error)
-	// Check returns the reason why policies cannot be active on this server, for example because of its store. If it is
-	// nil, all policies are accepted. A rejected file or change is treated like an invalid one.
-	Check func(c *policy.Config) error
 	// Apply activates policies and returns their generation. Its error is only logged as a warning, because the
 	// policies are active anyway.
 	Apply func(ctx context.Context, c *policy.Config) (generation uint64, err error)
-	// Away reports whether an error from Changes means that the store did not answer. In that case New starts without
-	// the changes, which are read later. If Away is nil, New returns all errors.
-	Away func(err error) bool
 	// Made is true if SetMade will add policies from a source other than the file before the server accepts requests.
 	// Until then a change that does not fit the file is not logged, because it can be a change to one of these policies.
 	Made bool
@@ -67,15 +62,11 @@ type Manager struct {
 	refused bool           // the file was invalid when it was last read
 }
 
-// New activates the file's policies with the store's changes on top. If the store does not answer, New returns an
-// error, unless [Config.Away] classifies the store as unavailable. In that case only the file applies until the changes
-// have been read.
+// New activates the file's policies with the store's changes on top. If the store is away ([engine.Away]), only the file
+// applies until the changes have been read.
 func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.Base == nil {
 		c.Base = policy.Empty()
-	}
-	if c.Check == nil {
-		c.Check = func(*policy.Config) error { return nil }
 	}
 	if c.Changes == nil {
 		c.Changes = NewMemory()
@@ -87,12 +78,9 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 		c.ShowKey = func(key string) string { return key }
 	}
 	m := &Manager{config: c, file: c.Base, base: c.Base, unmade: c.Made, woken: make(chan struct{}, 1)}
-	err := c.Check(m.base)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if m.changes, _, err = c.Changes.Load(ctx); err != nil {
-		if c.Away == nil || !c.Away(err) {
+		if !engine.Away(err) {
 			return nil, err
 		}
 		m.unread = true
@@ -147,7 +135,7 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	c.Policy = m.current.Policies.OverrideTarget(c.Policy)
 	before := m.find(c.name())
 	c.Before = m.describe(&c)
-	if err := m.try(&c); err != nil {
+	if _, err := m.with(&c); err != nil {
 		return Change{}, err
 	}
 	replaces := int64(0)

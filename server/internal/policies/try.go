@@ -32,13 +32,8 @@ func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Conf
 	return m.current, after, err
 }
 
-// try returns an error if a change conflicts with the file or the other changes.
-func (m *Manager) try(c *Change) error {
-	_, err := m.with(c)
-	return err
-}
-
-// with returns the configuration with a change on top of the file and the other changes.
+// with returns the configuration with a change on top of the file and the other changes. It returns an error if the
+// change conflicts with them.
 func (m *Manager) with(c *Change) (*policy.Config, error) {
 	others, onFile := m.others(c.name())
 	// The new change is tried last, so that it is not blamed for an older incompatible change.
@@ -46,10 +41,7 @@ func (m *Manager) with(c *Change) (*policy.Config, error) {
 	if err := left[len(others)]; err != nil {
 		return config, cmp.Or(noPolicy(config, c), err)
 	}
-	if err := m.unfit(others, left); err != nil {
-		return config, err
-	}
-	return config, m.config.Check(config)
+	return config, m.unfit(others, left)
 }
 
 // noPolicy returns an error if a change for a key names a policy that does not exist. The policy may come from a
