@@ -11,6 +11,7 @@ import (
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/headgate/headgate/policy"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -393,17 +394,17 @@ func TestErrors(t *testing.T) {
 		options Options
 		failing error
 		request *pb.RateLimitRequest
-		code    Code
+		code    codes.Code
 		want    string
 	}{
-		{"domain", Options{}, nil, &pb.RateLimitRequest{}, Unknown, "rate limit domain must not be empty"},
-		{"list", Options{}, nil, &pb.RateLimitRequest{Domain: "d"}, Unknown, "rate limit descriptor list must not be empty"},
-		{"domain improved", Options{Semantics: Improved}, nil, &pb.RateLimitRequest{}, InvalidArgument, "rate limit domain must not be empty"},
-		{"too many", Options{}, nil, &pb.RateLimitRequest{Domain: "d", Descriptors: allDescribed(t, strings.Fields(strings.Repeat("a=1 ", 1001))...)}, Unknown, "rate limit descriptor list has 1001 descriptors; accepted: 1 to 1000"},
-		{"away", Options{}, away, nil, Unknown, "store away"},
-		{"away improved", Options{Semantics: Improved}, away, nil, Unavailable, "store away"},
-		{"away deny", Options{Failure: new(policy.Deny)}, away, nil, Unavailable, "store away"},
-		{"away allow", Options{Failure: new(policy.Allow)}, away, nil, Unknown, ""},
+		{"domain", Options{}, nil, &pb.RateLimitRequest{}, codes.Unknown, "rate limit domain must not be empty"},
+		{"list", Options{}, nil, &pb.RateLimitRequest{Domain: "d"}, codes.Unknown, "rate limit descriptor list must not be empty"},
+		{"domain improved", Options{Semantics: Improved}, nil, &pb.RateLimitRequest{}, codes.InvalidArgument, "rate limit domain must not be empty"},
+		{"too many", Options{}, nil, &pb.RateLimitRequest{Domain: "d", Descriptors: allDescribed(t, strings.Fields(strings.Repeat("a=1 ", 1001))...)}, codes.Unknown, "rate limit descriptor list has 1001 descriptors; accepted: 1 to 1000"},
+		{"away", Options{}, away, nil, codes.Unknown, "store away"},
+		{"away improved", Options{Semantics: Improved}, away, nil, codes.Unavailable, "store away"},
+		{"away deny", Options{Failure: new(policy.Deny)}, away, nil, codes.Unavailable, "store away"},
+		{"away allow", Options{Failure: new(policy.Allow)}, away, nil, codes.Unknown, ""},
 	} {
 		f := serving(t, c.options, file)
 		f.failing = c.failing
@@ -421,7 +422,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v, want code %d %s", c.name, err, c.code, c.want)
 		}
 	}
-	for semantics, code := range map[Semantics]Code{Original: Unknown, Improved: FailedPrecondition} {
+	for semantics, code := range map[Semantics]codes.Code{Original: codes.Unknown, Improved: codes.FailedPrecondition} {
 		_, err := New(Options{Semantics: semantics}, nil).ShouldRateLimit(context.Background(), &pb.RateLimitRequest{Domain: "d", Descriptors: allDescribed(t, "a=1")})
 		if e := (*Error)(nil); !errors.As(err, &e) || e.Code != code || e.Error() != "no rate limit configuration loaded" {
 			t.Errorf("no configuration: %v", err)

@@ -1,23 +1,12 @@
 package envoy
 
-// Code is the class of an error.
-type Code uint8
-
-const (
-	// Unknown is the code of every error with envoyproxy/ratelimit's semantics, with one exception: if a failure mode
-	// is set, an unknown decision has the code Unavailable.
-	Unknown Code = iota
-	// InvalidArgument means that a field of the request is invalid.
-	InvalidArgument
-	// FailedPrecondition means that no configuration is loaded.
-	FailedPrecondition
-	// Unavailable means that the decision is not known.
-	Unavailable
-)
+import "google.golang.org/grpc/codes"
 
 // Error is the reason why a request was not decided, in envoyproxy/ratelimit's wording.
 type Error struct {
-	Code Code
+	// Code is codes.Unknown for every error with envoyproxy/ratelimit's semantics, with one exception: if a failure mode
+	// is set, an unknown decision has the code Unavailable.
+	Code codes.Code
 	Err  error
 }
 
@@ -27,9 +16,9 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // invalid returns the error for a request. Its code is Unknown unless the semantics are improved.
-func (s *Service) invalid(code Code, err error) *Error {
+func (s *Service) invalid(code codes.Code, err error) *Error {
 	if s.options.Semantics != Improved {
-		code = Unknown
+		code = codes.Unknown
 	}
 	return &Error{Code: code, Err: err}
 }
@@ -37,7 +26,7 @@ func (s *Service) invalid(code Code, err error) *Error {
 // notKnown returns the error for a request whose decision is not known.
 func (s *Service) notKnown(err error) *Error {
 	if s.options.Semantics == Original && s.options.Failure == nil {
-		return &Error{Code: Unknown, Err: err}
+		return &Error{Code: codes.Unknown, Err: err}
 	}
-	return &Error{Code: Unavailable, Err: err}
+	return &Error{Code: codes.Unavailable, Err: err}
 }

@@ -8,6 +8,7 @@ import (
 
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc/codes"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -67,16 +68,16 @@ func (b *buffers) free() {
 func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
 	switch {
 	case request.Domain == "":
-		return s.invalid(InvalidArgument, errNoDomain)
+		return s.invalid(codes.InvalidArgument, errNoDomain)
 	case len(request.Descriptors) == 0:
-		return s.invalid(InvalidArgument, errNoDescriptors)
+		return s.invalid(codes.InvalidArgument, errNoDescriptors)
 	case len(request.Descriptors) > engine.MaxOps:
-		return s.invalid(InvalidArgument, fmt.Errorf("rate limit descriptor list has %d descriptors; accepted: 1 to %d", len(request.Descriptors), engine.MaxOps))
+		return s.invalid(codes.InvalidArgument, fmt.Errorf("rate limit descriptor list has %d descriptors; accepted: 1 to %d", len(request.Descriptors), engine.MaxOps))
 	}
 	b.secrets = s.options.HashKeys.Secrets()
 	c := s.config.Load()
 	if c == nil {
-		return s.invalid(FailedPrecondition, errNoConfig)
+		return s.invalid(codes.FailedPrecondition, errNoConfig)
 	}
 	d := c.domains[request.Domain]
 	if d == nil {
@@ -94,7 +95,7 @@ func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
 			m.setStats(d, descriptor.GetEntries(), b)
 		}
 		if err != nil {
-			return s.invalid(InvalidArgument, err)
+			return s.invalid(codes.InvalidArgument, err)
 		}
 		b.matches = append(b.matches, m)
 	}

@@ -46,16 +46,9 @@ func (h *handler) ShouldRateLimit(ctx context.Context, request *pb.RateLimitRequ
 	return response, nil
 }
 
-var grpcCodes = map[envoy.Code]codes.Code{
-	envoy.Unknown:            codes.Unknown,
-	envoy.InvalidArgument:    codes.InvalidArgument,
-	envoy.FailedPrecondition: codes.FailedPrecondition,
-	envoy.Unavailable:        codes.Unavailable,
-}
-
 func codeOf(err error) codes.Code {
 	if e, ok := errors.AsType[*envoy.Error](err); ok {
-		return grpcCodes[e.Code]
+		return e.Code
 	}
 	return codes.Unknown
 }
