@@ -1,33 +1,22 @@
 package daemon
 
 import (
-	"crypto/x509"
 	"errors"
 	"net"
-	"time"
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/gateway"
 )
 
-// GatewayConfig makes the HTTP listener a gateway. [gateway.Config] describes the fields.
-type GatewayConfig struct {
-	Upstream        *route.Upstream
-	DenyUnmatched   bool
-	UpstreamTimeout time.Duration
-	UpstreamCAs     *x509.CertPool
-	StallTimeout    time.Duration
-	BodyRate        int64
-	MaxWaiting      int
-	ReadyPath       string
-}
+// GatewayConfig makes the HTTP listener a gateway. The daemon sets Service, Peers, Origins and Logger.
+type GatewayConfig = gateway.Config
 
 // errNoUpstream is the configuration error for requests that would have no upstream.
 var errNoUpstream = errors.New("--upstream is not set; accepted: a URL, or --unmatched deny and an upstream for every route")
 
-// check returns [errNoUpstream] if the routes would leave some request without an upstream.
-func (c *GatewayConfig) check(routes *route.Table) error {
+// checkUpstreams returns [errNoUpstream] if the routes would leave some request without an upstream.
+func checkUpstreams(c *GatewayConfig, routes *route.Table) error {
 	if c.Upstream != nil {
 		return nil
 	}
@@ -52,14 +41,13 @@ func (d *Daemon) openGateway() error {
 	if base == nil {
 		base = policy.Empty()
 	}
-	if err := c.check(base.Routes); err != nil {
+	if err := checkUpstreams(c, base.Routes); err != nil {
 		return err
 	}
 	d.warnNoRoutes(base.Routes)
-	d.gateway = gateway.New(gateway.Config{
-		Service: d.service, Upstream: c.Upstream, DenyUnmatched: c.DenyUnmatched, UpstreamTimeout: c.UpstreamTimeout,
-		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, BodyRate: c.BodyRate, Peers: d.peerRule(), MaxWaiting: c.MaxWaiting, Origins: d.config.Origins, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
-	})
+	own := *c
+	own.Service, own.Peers, own.Origins, own.Logger = d.service, d.peerRule(), d.config.Origins, d.config.Logger
+	d.gateway = gateway.New(own)
 	d.http = d.gateway.Server(d.config.Logger)
 	return nil
 }
@@ -79,7 +67,7 @@ func (d *Daemon) keepUpstreams(routes *route.Table) {
 	}
 	d.gateway.Keep(routes.Routes())
 	d.warnNoRoutes(routes)
-	if err := d.config.Gateway.check(routes); err != nil {
+	if err := checkUpstreams(d.config.Gateway, routes); err != nil {
 		d.config.Logger.Warn("some requests have no upstream, and are answered 502", "error", err)
 	}
 }
