@@ -10,12 +10,13 @@ import (
 
 // Error is one error in a file, with its position.
 type Error struct {
-	File         string
-	Line, Column int
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
 	// Message describes the mistake and the accepted values.
-	Message string
+	Message string `json:"message"`
 	// Excerpt shows the lines around the position, with a marker. It can be "".
-	Excerpt string
+	Excerpt string `json:"-"`
 
 	placed bool // whether Line and Column are a position in the file
 }

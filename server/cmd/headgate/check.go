@@ -125,16 +125,12 @@ func printJSON(w io.Writer, config *policy.Config, processes int, err error) err
 		Policies []policy.Summary      `json:"policies,omitempty"`
 		Routes   []policy.RouteSummary `json:"routes,omitempty"`
 		Notes    []string              `json:"notes,omitempty"`
-		Errors   []fileError           `json:"errors,omitempty"`
+		Errors   policy.Errors         `json:"errors,omitempty"`
 	}
-	var invalid policy.Errors
 	switch {
 	case err == nil:
 		output.Policies, output.Routes, output.Notes = config.Policies.Summaries(), config.RouteSummaries(), notes(config, processes)
-	case errors.As(err, &invalid):
-		for _, e := range invalid {
-			output.Errors = append(output.Errors, fileError{e.File, e.Line, e.Column, e.Message})
-		}
+	case errors.As(err, &output.Errors):
 	default:
 		return err
 	}
@@ -145,14 +141,6 @@ func printJSON(w io.Writer, config *policy.Config, processes int, err error) err
 		return exitUnusable
 	}
 	return nil
-}
-
-// fileError is the JSON form of a policy.Error.
-type fileError struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`
-	Column  int    `json:"column"`
-	Message string `json:"message"`
 }
 
 // printErrors prints the messages of invalid settings with the lines around them. It does not print the last message,
