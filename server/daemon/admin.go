@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/internal/admin"
 	"github.com/headgate/headgate/server/internal/adminapi"
@@ -185,13 +184,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: page.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, InvalidFiles: f.metrics.InvalidFiles,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
-			Decide: func(ctx context.Context, ops []engine.Op, results []engine.Answer) {
-				d.limiter.Do(ctx, ops, results)
-			},
-			AcceptLoss: d.acceptLoss(),
-			OpenOf: func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
-				return d.limiter.OpenOf(ctx, key, most, under...)
-			},
+			Decide: d.limiter.Do, OpenOf: d.limiter.OpenOf, AcceptLoss: d.acceptLoss(),
 			Counts: d.counts(), Outage: d.outage.state, Stored: d.stored(),
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),

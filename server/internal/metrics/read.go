@@ -17,11 +17,7 @@ type Tally [outcomes.Count][outcomes.Modes]uint64
 
 // Decisions calls f with the tally of each policy that has decided anything since the server started.
 func (m *Metrics) Decisions(f func(policy string, t *Tally)) {
-	rows := m.table.Load()
-	for _, r := range []*policyCounters{rows.inline, rows.other} {
-		r.read(f)
-	}
-	for _, r := range rows.rows {
+	for _, r := range m.table.Load().all() {
 		r.read(f)
 	}
 }
