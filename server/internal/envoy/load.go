@@ -165,9 +165,6 @@ func (c *Config) Describe() []string {
 	return lines
 }
 
-// Empty reports whether the configuration has no domain.
-func (c *Config) Empty() bool { return len(c.domains) == 0 }
-
 // maxFiles is the maximum number of files in a directory.
 const maxFiles = 10_000
 

@@ -128,7 +128,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Load([]File{{Name: "f.yaml", Data: data}}, LoadOptions{})
-		if err != nil && !strings.HasPrefix(err.Error(), "f.yaml:") || err == nil && c.Empty() {
+		if err != nil && !strings.HasPrefix(err.Error(), "f.yaml:") || err == nil && len(c.domains) == 0 {
 			t.Errorf("%q: %v", data, err)
 		}
 	})

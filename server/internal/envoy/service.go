@@ -118,7 +118,7 @@ func (s *Service) Failed() { s.counters.loadError.Add(1) }
 // Ready returns an error if requests cannot be answered, or, with NeedDomain, if the configuration has no domain.
 func (s *Service) Ready() error {
 	c := s.config.Load()
-	if c == nil || s.options.NeedDomain && c.Empty() {
+	if c == nil || s.options.NeedDomain && len(c.domains) == 0 {
 		return errNoConfig
 	}
 	return nil
