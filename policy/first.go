@@ -8,7 +8,6 @@ import (
 type several struct {
 	field  string // "all" or "first"
 	limits list[LimitSpec]
-	first  bool
 	beside string // another field that is also set
 }
 
@@ -23,7 +22,7 @@ func (p *policyFields) several() *several {
 		return &several{field: "all", limits: p.All, beside: rest.firstSet()}
 	}
 	rest.First = nil
-	return &several{field: "first", limits: p.First, first: true, beside: rest.firstSet()}
+	return &several{field: "first", limits: p.First, beside: rest.firstSet()}
 }
 
 // choose assigns choice i to the members from index members on, and to the groups from index groups on.

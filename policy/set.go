@@ -149,7 +149,7 @@ func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	for i := range s.limits {
 		members, groups := len(p.members), len(p.groups)
 		err := b.combineOne(p, &s.limits[i], s.field, i, parents)
-		if err == nil && s.first {
+		if err == nil && s.field == "first" {
 			err = p.choose(members, groups, i)
 		}
 		if failed = failed || err != nil; err != nil && !errors.Is(err, errBroken) {
