@@ -1,6 +1,9 @@
 package topkeys
 
-import "slices"
+import (
+	"container/heap"
+	"slices"
+)
 
 // Subject is a key under a policy.
 type Subject struct{ Policy, Key string }
@@ -11,9 +14,12 @@ type Subject struct{ Policy, Key string }
 // count.
 type sketch struct {
 	entries map[Subject]*entry
-	heap    []*entry // lowest count first
+	heap    lowest
 	most    int
 }
+
+// lowest is a [heap.Interface] of entries, the lowest count first.
+type lowest []*entry
 
 type entry struct {
 	of    Subject
@@ -35,9 +41,6 @@ func (s *sketch) add(of Subject, n int64) {
 		e = &entry{of: of.clone(), place: len(s.heap)}
 		s.heap = append(s.heap, e)
 		s.entries[e.of] = e
-		e.count = n
-		s.up(e)
-		return
 	default:
 		e = s.heap[0]
 		delete(s.entries, e.of)
@@ -45,41 +48,20 @@ func (s *sketch) add(of Subject, n int64) {
 		s.entries[e.of] = e
 	}
 	e.count += n
-	s.down(e)
+	heap.Fix(&s.heap, e.place)
 }
 
-// up restores the heap order above an entry.
-func (s *sketch) up(e *entry) {
-	for e.place > 0 {
-		parent := s.heap[(e.place-1)/2]
-		if parent.count <= e.count {
-			return
-		}
-		s.swap(e, parent)
-	}
+func (l lowest) Len() int           { return len(l) }
+func (l lowest) Less(i, j int) bool { return l[i].count < l[j].count }
+
+func (l lowest) Swap(i, j int) {
+	l[i], l[j] = l[j], l[i]
+	l[i].place, l[j].place = i, j
 }
 
-// down restores the heap order below an entry.
-func (s *sketch) down(e *entry) {
-	for {
-		child := 2*e.place + 1
-		if child >= len(s.heap) {
-			return
-		}
-		if child+1 < len(s.heap) && s.heap[child+1].count < s.heap[child].count {
-			child++
-		}
-		if s.heap[child].count >= e.count {
-			return
-		}
-		s.swap(e, s.heap[child])
-	}
-}
-
-func (s *sketch) swap(a, b *entry) {
-	a.place, b.place = b.place, a.place
-	s.heap[a.place], s.heap[b.place] = a, b
-}
+// Push and Pop implement [heap.Interface]. They are not called, because an entry is never removed.
+func (l *lowest) Push(any) {}
+func (l *lowest) Pop() any { return nil }
 
 // absent returns the largest possible count for a subject outside the sketch. It returns 0 while the sketch has room.
 func (s *sketch) absent() int64 {
