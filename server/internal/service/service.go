@@ -114,9 +114,6 @@ func New(c Config) *Service {
 	return s
 }
 
-// AllowWrites reports whether clients can give units back and reset keys.
-func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
-
 // RefuseUntrusted counts a call by a proxy that is not trusted, and calls [Config.Untrusted], if it is set.
 func (s *Service) RefuseUntrusted(from FrontEnd, caller string) {
 	s.Refused(from, Untrusted)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/raced"
 )
 
@@ -58,7 +59,7 @@ func people(seed uint64) trafficOptions {
 
 // limitOf returns the suggested limit as text, and how many requests from one key it admits in a minute and in an hour.
 func limitOf(r *Result) (words string, minute, hour int64) {
-	l := r.Suggestion.limit
+	l, _ := engine.ParseLimit(r.Suggestion.Limit)
 	return r.Suggestion.Limit, admits(l, time.Minute), admits(l, time.Hour)
 }
 

@@ -1,10 +1,6 @@
 package suggest
 
-import (
-	"time"
-
-	"github.com/headgate/headgate/engine"
-)
+import "time"
 
 // Window is a length of time for counting requests.
 type Window struct {
@@ -69,8 +65,6 @@ type Suggestion struct {
 	Burst  int64  `json:"burst"`
 	// Why explains the limit in whole sentences.
 	Why []string `json:"why"`
-
-	limit engine.Limit
 }
 
 // Effect describes what the suggestion would have denied of some keys' requests in the log.

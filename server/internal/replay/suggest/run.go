@@ -198,7 +198,7 @@ func (f *finder) find(policy string, r *Result) {
 	}
 	f.set = cmp.Or(f.tooMany(), f.setBy(limit))
 	r.Percentiles, r.Notes = percentiles(f.all), f.notes()
-	r.Suggestion = Suggestion{Policy: policy, Limit: limit.String(), Rate: limit.Rate(0).String(), Burst: limit.Capacity(), limit: limit}
+	r.Suggestion = Suggestion{Policy: policy, Limit: limit.String(), Rate: limit.Rate(0).String(), Burst: limit.Capacity()}
 	r.Suggestion.Why = f.reasons(limit)
 	r.Outliers = f.list(f.outliers)
 	r.Busiest = f.list(slices.Concat(f.outliers, f.behaved))
