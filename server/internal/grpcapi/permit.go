@@ -5,12 +5,10 @@ import (
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
+	"github.com/headgate/headgate/server/internal/envoy"
 	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/users"
 )
-
-// domainPolicy returns the name of a domain of Envoy's rate limit service in a user's list of policies.
-func domainPolicy(domain string) string { return "envoy:" + domain }
 
 // permit returns an error if the client may not make the request. On a listener with users, giving hits back requires
 // the user's right to write. On other listeners, giving hits back requires that writes is true.
@@ -34,7 +32,7 @@ func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) 
 	case gives && !u.MayWrite():
 		return users.ErrMayNotWrite
 	}
-	return u.CheckPolicy(domainPolicy(r.GetDomain()))
+	return u.CheckPolicy(envoy.Space + r.GetDomain()) // as a user's list of policies names a domain
 }
 
 // permitLimits returns an error if the client may not send inline limits.
