@@ -32,7 +32,6 @@ type Conns struct {
 	open    map[*Conn]struct{}
 	idle    []candidate // found by the last search, longest idle first
 	scanned time.Time
-	closed  int64         // connections closed because they were idle
 	freed   chan struct{} // receives a value after a place is freed
 }
 
@@ -130,7 +129,6 @@ func (c *Conns) takeIdle() *Conn {
 		c.idle = c.idle[1:]
 		if _, open := c.open[found.conn]; open && found.conn.since.Load() == found.since && found.conn.calls.Load() == 0 {
 			c.remove(found.conn)
-			c.closed++
 			return found.conn
 		}
 	}
@@ -159,13 +157,6 @@ func (c *Conns) remove(conn *Conn) {
 		default:
 		}
 	}
-}
-
-// Open returns the number of open connections, and the number of connections closed because they were idle.
-func (c *Conns) Open() (open int, closed int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.open), c.closed
 }
 
 // end closes a connection whose place has already been freed. Output that has not been sent may be lost.
