@@ -39,7 +39,7 @@ func (o *order) take(out []Request, ended bool) []Request {
 		o.judged = true
 		o.whole = !slices.ContainsFunc(o.pending, func(q Request) bool { return q.Time%second != 0 })
 	}
-	sortByTime(o.pending)
+	slices.SortStableFunc(o.pending, func(a, b Request) int { return cmp.Compare(a.Time, b.Time) })
 	n := len(o.pending)
 	if !ended && n > 0 {
 		// Later lines may belong to the same second as the cut.
@@ -81,26 +81,4 @@ func spread(all []Request) {
 		}
 		from = to
 	}
-}
-
-// sortByTime sorts requests by time, then by line.
-func sortByTime(all []Request) {
-	byTime := func(a, b Request) int { return cmp.Compare(a.Time, b.Time) }
-	if slices.IsSortedFunc(all, byTime) {
-		return
-	}
-	type at struct {
-		time  int64
-		place int
-	}
-	places := make([]at, len(all))
-	for i := range all {
-		places[i] = at{all[i].Time, i}
-	}
-	slices.SortFunc(places, func(a, b at) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.place, b.place)) })
-	sorted := make([]Request, len(all))
-	for i, p := range places {
-		sorted[i] = all[p.place]
-	}
-	copy(all, sorted)
 }
