@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/server/internal/problem"
 	"github.com/headgate/headgate/server/internal/requestid"
 	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/users"
 )
 
 // Paths adds envoyproxy/ratelimit's HTTP paths to a handler: /json answers a ShouldRateLimit request in JSON, and
@@ -48,7 +49,8 @@ func Paths(rules *envoy.Service, ready func(context.Context) error, noInline, wr
 // answerJSON writes the response with status 200 or 429, or an error with status 400, as envoyproxy/ratelimit does. If
 // --failure is set, an unknown decision gets a 503.
 func answerJSON(rules *envoy.Service, noInline, writes bool, refused func(service.Refusal), w http.ResponseWriter, r *http.Request) {
-	limits := permitLimits(r.Context(), noInline)
+	u, guarded := users.From(r.Context())
+	limits := service.PermitLimits(u, guarded, noInline)
 	body, err := jsontext.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage), newScanner(limits), r.ContentLength, maxMessage+1)
 	switch {
 	case limits != nil && errors.Is(err, limits):

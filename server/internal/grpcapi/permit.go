@@ -20,9 +20,10 @@ func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) 
 		brings = brings || d.GetLimit() != nil
 	}
 	u, guarded := users.From(ctx)
+	limits := service.PermitLimits(u, guarded, noInline)
 	switch {
-	case brings && permitLimits(ctx, noInline) != nil:
-		return permitLimits(ctx, noInline)
+	case brings && limits != nil:
+		return limits
 	case !guarded && gives && !writes:
 		return service.ErrWritesOff
 	case !guarded:
@@ -33,17 +34,4 @@ func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) 
 		return users.ErrMayNotWrite
 	}
 	return u.CheckPolicy(envoy.Space + r.GetDomain()) // as a user's list of policies names a domain
-}
-
-// permitLimits returns an error if the client may not send inline limits.
-func permitLimits(ctx context.Context, noInline bool) error {
-	u, guarded := users.From(ctx)
-	switch {
-	case noInline:
-		return service.ErrInlineOff
-	case guarded && !u.MayBringLimits():
-		return users.ErrMayNotBring
-	default:
-		return nil
-	}
 }

@@ -46,7 +46,7 @@ func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.R
 func (s *Service) permitPolicy(u *users.User, guarded bool, policy string) error {
 	switch {
 	case policy == "":
-		return s.permitLimits(u, guarded)
+		return PermitLimits(u, guarded, s.config.NoInline)
 	case guarded:
 		return u.CheckPolicy(policy)
 	default:
@@ -66,7 +66,7 @@ func (s *Service) Permit(ctx context.Context, kind engine.Kind) (verb, limits er
 	if s.config.Users {
 		u, guarded = users.From(ctx)
 	}
-	return s.permitVerb(u, guarded, kind), s.permitLimits(u, guarded)
+	return s.permitVerb(u, guarded, kind), PermitLimits(u, guarded, s.config.NoInline)
 }
 
 // permitVerb returns an error if the client may not make requests of this kind.
@@ -84,10 +84,11 @@ func (s *Service) permitVerb(u *users.User, guarded bool, kind engine.Kind) erro
 	}
 }
 
-// permitLimits returns the reason why requests may not contain inline limits, or nil if they may.
-func (s *Service) permitLimits(u *users.User, guarded bool) error {
+// PermitLimits returns the reason why requests may not contain inline limits, or nil if they may. The user u counts if
+// guarded is true.
+func PermitLimits(u *users.User, guarded, noInline bool) error {
 	switch {
-	case s.config.NoInline:
+	case noInline:
 		return ErrInlineOff
 	case guarded && !u.MayBringLimits():
 		return users.ErrMayNotBring
