@@ -46,7 +46,7 @@ func BenchmarkReplay(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				r, err := Run(b.Context(), l, Config{Policies: config, File: "p.yaml"})
+				r, err := Run(b.Context(), l, Config{Policies: config, File: "p.yaml", MaxKeys: DefaultMaxKeys})
 				l.Close()
 				if err != nil || r.Requests != lines {
 					b.Fatal(r, err)

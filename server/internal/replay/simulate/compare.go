@@ -76,11 +76,11 @@ func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Co
 	}
 	p := pair{log: log, result: Comparison{Old: before.File, New: after.File}, keys: map[string]*KeyChange{}}
 	var err error
-	if p.before, err = before.open(); err != nil {
+	if p.before, err = New(before.Policies, before.MaxKeys); err != nil {
 		return nil, err
 	}
 	defer p.before.Close() //nolint:errcheck // a store in memory
-	if p.after, err = after.open(); err != nil {
+	if p.after, err = New(after.Policies, after.MaxKeys); err != nil {
 		return nil, err
 	}
 	defer p.after.Close() //nolint:errcheck // a store in memory

@@ -12,18 +12,10 @@ type Config struct {
 	// Policies are the policies to replay. File is the name of their file.
 	Policies *policy.Config
 	File     string
-	// MaxKeys is the maximum number of states in the store and of keys that are counted separately. 0 means
-	// DefaultMaxKeys.
+	// MaxKeys is the maximum number of states in the store and of keys that are counted separately.
 	MaxKeys int
 	// Top is the number of keys to list: those with the most denials.
 	Top int
-}
-
-func (c *Config) open() (*Simulation, error) {
-	if c.MaxKeys == 0 {
-		c.MaxKeys = DefaultMaxKeys
-	}
-	return New(c.Policies, c.MaxKeys)
 }
 
 // Result describes the effect that a policies file would have had on the requests in a log.
@@ -54,7 +46,7 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	if err := log.Want(Needs(c.Policies, c.File)); err != nil {
 		return nil, err
 	}
-	s, err := c.open()
+	s, err := New(c.Policies, c.MaxKeys)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func configOf(t *testing.T, text string) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Policies: c, File: "p.yaml", Top: 5}
+	return Config{Policies: c, File: "p.yaml", MaxKeys: DefaultMaxKeys, Top: 5}
 }
 
 func run(t *testing.T, text string, entries []entry) *Result {

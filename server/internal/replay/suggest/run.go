@@ -27,7 +27,7 @@ type Options struct {
 	Proxies []string
 	// Deny is the largest share of the well-behaved keys that may have denied requests, 0 to 1.
 	Deny float64
-	// MaxKeys is the maximum number of keys. 0 means [simulate.DefaultMaxKeys].
+	// MaxKeys is the maximum number of keys.
 	MaxKeys int
 	// Listed is the number of keys in each list.
 	Listed int
@@ -137,9 +137,6 @@ func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	}
 	if err := log.Want(needs); err != nil {
 		return nil, err
-	}
-	if o.MaxKeys == 0 {
-		o.MaxKeys = simulate.DefaultMaxKeys
 	}
 	c := collector{table: config.Routes, places: map[string]int32{}, most: o.MaxKeys}
 	err = log.Run(ctx, func(batch []accesslog.Request) error {

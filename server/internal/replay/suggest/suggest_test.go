@@ -48,7 +48,7 @@ func suggested(t *testing.T, lines []trafficLine, o Options) *Result {
 	if o.Key == "" {
 		o.Key = "client_ip"
 	}
-	o.Listed = 10
+	o.MaxKeys, o.Listed = simulate.DefaultMaxKeys, 10
 	r, err := Run(t.Context(), logOf(t, lines), o)
 	if err != nil {
 		t.Fatal(err)
