@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -19,7 +20,7 @@ func (s *Store) coordinatorKey(what, name string) string {
 
 // Beat keeps a member in its group. See [engine.Coordinator].
 func (s *Store) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
-	if err := firstOf(engine.CheckName("group", group), engine.CheckName("member", member), engine.CheckLife(life)); err != nil {
+	if err := cmp.Or(engine.CheckName("group", group), engine.CheckName("member", member), engine.CheckLife(life)); err != nil {
 		return nil, err
 	}
 	r, err := s.runScript(ctx, s.scripts.beat(), s.coordinatorKey("members", group), member, strconv.FormatInt(life.Microseconds(), 10), strconv.Itoa(engine.MaxMembers))
@@ -39,7 +40,7 @@ func (s *Store) Beat(ctx context.Context, group, member string, life time.Durati
 
 // Leave removes a member from its group. See [engine.Coordinator].
 func (s *Store) Leave(ctx context.Context, group, member string) error {
-	if err := firstOf(engine.CheckName("group", group), engine.CheckName("member", member)); err != nil {
+	if err := cmp.Or(engine.CheckName("group", group), engine.CheckName("member", member)); err != nil {
 		return err
 	}
 	key := s.coordinatorKey("members", group)
@@ -65,7 +66,7 @@ func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
 
 // CompareAndSet stores a value if its version is the expected one. See [engine.Coordinator].
 func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, value string) (int64, bool, error) {
-	if err := firstOf(engine.CheckName("name", name), engine.CheckBytes("value", len(value), engine.MaxValueBytes)); err != nil {
+	if err := cmp.Or(engine.CheckName("name", name), engine.CheckBytes("value", len(value), engine.MaxValueBytes)); err != nil {
 		return 0, false, err
 	}
 	r, err := s.runScript(ctx, s.scripts.compareAndSet(), s.coordinatorKey("value", name), strconv.FormatInt(version, 10), value)
@@ -76,16 +77,6 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, v
 		return 0, false, s.fail(nil, OutcomeUnknown, errReply.Error(), nil)
 	}
 	return r.List[1].Int, r.List[0].Int == 1, nil
-}
-
-// firstOf returns the first error that is not nil, or nil.
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *Store) runScript(ctx context.Context, script *script, key string, args ...string) (Reply, error) {
