@@ -1,7 +1,9 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -51,12 +53,7 @@ func (s *Store) Beat(ctx context.Context, group, member string, life time.Durati
 		return nil, engine.ErrGroupFull
 	}
 	members[member] = now + life.Microseconds()
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
+	return slices.Sorted(maps.Keys(members)), nil
 }
 
 // living removes expired members and returns the group. It returns nil if the group is empty.
@@ -120,10 +117,8 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, t
 // coordinates returns the first non-nil error of checks. If all of them are nil, it returns the reason why the store
 // cannot be used now, or nil.
 func (s *Store) coordinates(ctx context.Context, checks ...error) error {
-	for _, err := range checks {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(checks...); err != nil {
+		return err
 	}
 	return s.ready(ctx)
 }
