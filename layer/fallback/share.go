@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -204,9 +203,6 @@ func (s *Store) alone(op *engine.Op) engine.Answer {
 	return results[0]
 }
 
-// probes is a pool of steps for couldPass, because a step escapes to the heap.
-var probes = sync.Pool{New: func() any { return new([1]algo.Step) }}
-
 // couldPass reports whether the operation could pass if all units of its limits were available.
 func couldPass(op *engine.Op) bool {
 	if op.Chosen() {
@@ -216,11 +212,9 @@ func couldPass(op *engine.Op) bool {
 		}
 		return algo.Peek(steps, algo.Instant{})
 	}
-	step := probes.Get().(*[1]algo.Step)
-	defer probes.Put(step)
 	for i := range op.Charges {
-		step[0] = algo.Step{Limit: op.Charges[i].Limit.Numbers(), Cost: op.Charges[i].Cost}
-		if algo.Peek(step[:], algo.Instant{}); step[0].Outcome.Wait == algo.Never {
+		step := []algo.Step{{Limit: op.Charges[i].Limit.Numbers(), Cost: op.Charges[i].Cost}}
+		if algo.Peek(step, algo.Instant{}); step[0].Outcome.Wait == algo.Never {
 			return false
 		}
 	}
