@@ -149,7 +149,7 @@ func (p *Policy) addClass(o *overrideFields) error {
 	switch {
 	case p.classes.list == nil:
 		return invalid("class", engine.Quote(*o.Class), "none on a policy without classes")
-	case p.classes.place(*o.Class) < 0:
+	case p.classes.index(*o.Class) < 0:
 		return invalid("class", engine.Quote(*o.Class), p.classes.names())
 	case o.Deny != nil || o.Unlimited != nil:
 		return invalid("class", engine.Quote(*o.Class), "none with deny and unlimited, which are the same for every class")
@@ -174,8 +174,8 @@ func (c *classes) texts() (all []string) {
 	return all
 }
 
-// place returns the index of the class with the given name, or -1.
-func (c *classes) place(name string) int {
+// index returns the index of the class with the given name, or -1.
+func (c *classes) index(name string) int {
 	return slices.IndexFunc(c.list, func(own Class) bool { return own.Name == name })
 }
 
@@ -185,11 +185,11 @@ func (c *Charge) classify(class string, key string, names []string) {
 	if own, ok := all.keys.find(key, names); ok {
 		name = own
 	}
-	place := all.place(name)
-	if place < 0 {
-		place = len(all.list) - 1
+	index := all.index(name)
+	if index < 0 {
+		index = len(all.list) - 1
 	}
-	c.put(place)
+	c.put(index)
 }
 
 // InClasses returns the charge for each class that a request with the key can be in, in order. If the key has its own
@@ -205,21 +205,21 @@ func (c *Charge) InClasses(key string, names ...string) (all []Charge) {
 		return []Charge{own}
 	}
 	all = slices.Repeat([]Charge{*c}, len(c.Owner.classes.list))
-	for place := range all {
-		all[place].put(place)
+	for index := range all {
+		all[index].put(index)
 	}
 	return all
 }
 
-// put sets the charge's class to the one with index place, and its limit to the class's limit.
-func (c *Charge) put(place int) {
+// put sets the charge's class to the one with the given index, and its limit to the class's limit.
+func (c *Charge) put(index int) {
 	all := &c.Owner.classes
-	c.Class, c.Limit = all.list[place].Name, all.limit(c.Limit, place)
+	c.Class, c.Limit = all.list[index].Name, all.limit(c.Limit, index)
 }
 
-// limit returns the limit for the class with index place.
-func (c *classes) limit(of engine.Limit, place int) engine.Limit {
-	if lowered, ok := c.lowered[classLimit{of, place}]; ok {
+// limit returns the limit for the class with the given index.
+func (c *classes) limit(of engine.Limit, index int) engine.Limit {
+	if lowered, ok := c.lowered[classLimit{of, index}]; ok {
 		return lowered
 	}
 	return of

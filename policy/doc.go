@@ -27,7 +27,7 @@
 //	policy.go        Policy and Set: the limits of a key
 //	failure.go       a policy's answer when the decision is not known
 //	change.go        changes on top of a file
-//	made.go          policies created from another configuration
+//	external.go      policies from another configuration
 //	override.go      the limits of single keys (set_override.go: from the file)
 //	routes.go        the routes of a file (routes_key.go: keys and costs; upstreams.go: targets)
 //	listeners.go     where the server listens

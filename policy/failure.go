@@ -126,8 +126,8 @@ func (f Failure) Fails() bool { return f.row().fails }
 // process's share also decides until the limits have recovered.
 func (f Failure) Lenient() bool { return f.row().lenient }
 
-// Mark sets the hints that tell the layers how the mode lets them answer.
-func (f Failure) Mark(op *engine.Op) {
+// Hint sets the hints that tell the layers how the mode lets them answer.
+func (f Failure) Hint(op *engine.Op) {
 	op.Hints.NoShare, op.Hints.Lenient = !f.row().local, f.row().lenient
 }
 

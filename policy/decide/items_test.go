@@ -262,7 +262,7 @@ policies:
 }
 
 // A limiter that New did not make, also one with a file from Replace, returns an error for each request, and middleware with
-// it answers 503, also with FailOpen (regression: bugs 209, 255).
+// it answers 500, also with FailOpen (regression: bugs 209, 255).
 func TestLimiterThatWasNotMade(t *testing.T) {
 	var replaced filelimit.Limiter
 	replaced.Replace(&policy.Config{})
@@ -281,7 +281,7 @@ func TestLimiterThatWasNotMade(t *testing.T) {
 		for _, options := range [][]httplimit.Option{nil, {httplimit.WithError(httplimit.FailOpen)}} {
 			w := httptest.NewRecorder()
 			httplimit.By(l, options...)(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
-			if w.Code != http.StatusServiceUnavailable {
+			if w.Code != http.StatusInternalServerError {
 				t.Errorf("status %d", w.Code)
 			}
 		}

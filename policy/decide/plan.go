@@ -256,7 +256,7 @@ func (b *Batch) decides(at *plan, op *engine.Op) {
 		r.reserves(op)
 		setTerm(op, at.term, b.gathered)
 	}
-	at.failure.Mark(op)
+	at.failure.Hint(op)
 	r.holdWith(op)
 	at.op = len(b.Ops)
 	b.Ops = append(b.Ops, *op)

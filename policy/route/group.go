@@ -29,20 +29,20 @@ type sized struct {
 	networks map[netip.Prefix][]int
 }
 
-func (g *group) add(r *Route, place int) {
+func (g *group) add(r *Route, index int) {
 	if v := exact(r.Match.Headers); v != nil {
-		g.headers = addNamed(g.headers, v, place)
+		g.headers = addNamed(g.headers, v, index)
 		return
 	}
 	if v := exact(r.Match.Query); v != nil {
-		g.queries = addNamed(g.queries, v, place)
+		g.queries = addNamed(g.queries, v, index)
 		return
 	}
 	if len(r.Match.Clients) == 0 {
-		g.others = append(g.others, place)
+		g.others = append(g.others, index)
 	}
 	for _, network := range r.Match.Clients {
-		g.addClient(network.Masked(), place)
+		g.addClient(network.Masked(), index)
 	}
 }
 
@@ -56,25 +56,25 @@ func exact(values []Value) *Value {
 	return nil
 }
 
-func addNamed(all []named, v *Value, place int) []named {
+func addNamed(all []named, v *Value, index int) []named {
 	i := slices.IndexFunc(all, func(n named) bool { return n.name == v.name })
 	if i < 0 {
 		i = len(all)
 		all = append(all, named{name: v.name, values: map[string][]int{}})
 	}
 	value := v.pattern.String()
-	all[i].values[value] = append(all[i].values[value], place)
+	all[i].values[value] = append(all[i].values[value], index)
 	return all
 }
 
-func (g *group) addClient(network netip.Prefix, place int) {
+func (g *group) addClient(network netip.Prefix, index int) {
 	bits, v6 := network.Bits(), network.Addr().Is6()
 	i := slices.IndexFunc(g.clients, func(s sized) bool { return s.bits == bits && s.v6 == v6 })
 	if i < 0 {
 		i = len(g.clients)
 		g.clients = append(g.clients, sized{bits: bits, v6: v6, networks: map[netip.Prefix][]int{}})
 	}
-	g.clients[i].networks[network] = append(g.clients[i].networks[network], place)
+	g.clients[i].networks[network] = append(g.clients[i].networks[network], index)
 }
 
 // find appends the lists of routes that the request can match.

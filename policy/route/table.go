@@ -116,21 +116,21 @@ func (t *Table) find(v *view) (m Match, ok bool) {
 		lists = [][]int{slices.Sorted(slices.Values(slices.Concat(lists...)))}
 	}
 	for last := -1; ; {
-		place := next(lists)
-		if place < 0 {
+		index := next(lists)
+		if index < 0 {
 			return Match{}, false
 		}
-		if place == last {
+		if index == last {
 			continue // the route is in several lists
 		}
-		last = place
-		if t.routes[place].mismatch(v, true) != NoMismatch {
+		last = index
+		if t.routes[index].mismatch(v, true) != NoMismatch {
 			if v.costly {
-				return t.costly(place), true
+				return t.costly(index), true
 			}
 			continue
 		}
-		if m, ok = t.match(v, place); ok {
+		if m, ok = t.match(v, index); ok {
 			return m, true
 		}
 	}
@@ -138,9 +138,9 @@ func (t *Table) find(v *view) (m Match, ok bool) {
 
 // costly is the match with a route whose when condition costs too much for the request. The request is refused: if the
 // condition counted as not met, a client could leave the route by a long header (bug 96).
-func (t *Table) costly(place int) Match {
+func (t *Table) costly(index int) Match {
 	const part = "the condition when, which takes too long for this request"
-	return Match{Route: &t.routes[place], Index: place, NoKey: &wire.NoKeyError{Part: part, Unreadable: true, Status: http.StatusBadRequest}}
+	return Match{Route: &t.routes[index], Index: index, NoKey: &wire.NoKeyError{Part: part, Unreadable: true, Status: http.StatusBadRequest}}
 }
 
 // next removes the lowest index from the lists and returns it. It returns -1 if they are empty.
@@ -154,16 +154,16 @@ func next(lists [][]int) int {
 	if least < 0 {
 		return -1
 	}
-	place := lists[least][0]
+	index := lists[least][0]
 	lists[least] = lists[least][1:]
-	return place
+	return index
 }
 
 // match returns the match with a route whose conditions are met. ok is false if the route is skipped. An unreadable
 // part does not skip the route, because clients could send one to avoid it.
-func (t *Table) match(v *view, place int) (m Match, ok bool) {
-	r := &t.routes[place]
-	m = Match{Route: r, Index: place}
+func (t *Table) match(v *view, index int) (m Match, ok bool) {
+	r := &t.routes[index]
+	m = Match{Route: r, Index: index}
 	if v.keyless {
 		return m, true
 	}

@@ -90,7 +90,7 @@ func (d *Daemon) refused() error {
 func (d *Daemon) openEnvoy(f *grpcFrontEnd) error {
 	c := &d.config.GRPC
 	c.Options.HashKeys = d.hashKeys
-	c.Options.SetPolicies = func(made []policy.Made) { d.policies.SetMade(context.Background(), made) }
+	c.Options.SetPolicies = func(external []policy.External) { d.policies.SetExternal(context.Background(), external) }
 	f.service = envoy.New(c.Options, func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 		d.service.DoWithin(ctx, c.Deadline, service.GRPC, requests, responses)
 	})

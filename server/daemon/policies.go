@@ -47,7 +47,7 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	d.policies, err = policies.New(ctx, policies.Config{
 		File: d.config.ConfigFile, Base: d.config.Base, Gateway: d.config.Gateway != nil, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
 		Now: now, Rejected: rejected, ShowKey: d.config.namedKey(),
-		Made: d.config.GRPC.EnvoyConfig != "",
+		External: d.config.GRPC.EnvoyConfig != "",
 	})
 	if err == nil && d.config.ConfigFile != "" {
 		d.follow(d.policies.Reload, d.config.ConfigFile)

@@ -144,7 +144,7 @@ func (a *api) explainKey(
 		ops = ops[1:]
 	}
 	for i := range ops {
-		p.Failure.Mark(&ops[i])
+		p.Failure.Hint(&ops[i])
 	}
 	results := make([]engine.Answer, len(ops))
 	a.Decide(ctx, ops, results)

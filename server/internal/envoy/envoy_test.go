@@ -35,21 +35,21 @@ type fixture struct {
 	operations []engine.Kind
 	limiter    *headgate.Limiter
 	policies   *policy.Config // the active policies: made from the rules, with changes
-	made       []policy.Made
+	made       []policy.External
 	calls      int
 }
 
 // options returns the options for a service whose rules are policies.
 func (f *fixture) options(o Options) Options {
 	f.policies = policy.Empty()
-	o.SetPolicies = func(made []policy.Made) { f.made, f.policies = made, policy.Empty().WithMade(made) }
+	o.SetPolicies = func(made []policy.External) { f.made, f.policies = made, policy.Empty().WithExternal(made) }
 	return o
 }
 
 // change changes the rules' policies, as an operator would.
 func (f *fixture) change(changes ...policy.Change) {
 	f.t.Helper()
-	changed, left := policy.Empty().WithMade(f.made).With(changes)
+	changed, left := policy.Empty().WithExternal(f.made).With(changes)
 	if len(left) > 0 {
 		f.t.Fatal(left)
 	}

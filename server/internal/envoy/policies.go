@@ -51,18 +51,18 @@ func (*builder) hashedName(fullKey, nth string) string {
 }
 
 // Policies returns the policies of all rules that have a limit.
-func (c *Config) Policies(failure policy.Failure) (made []policy.Made) {
+func (c *Config) Policies(failure policy.Failure) (external []policy.External) {
 	for _, r := range c.rules {
 		if r.policy == "" {
 			continue
 		}
-		m := policy.Made{Name: r.policy, Limit: r.quota.limit, Space: r.space, Failure: failure, Shadow: r.shadow, Classes: r.classes.all}
+		m := policy.External{Name: r.policy, Limit: r.quota.limit, Space: r.space, Failure: failure, Shadow: r.shadow, Classes: r.classes.all}
 		if r.quota.blocked() {
 			m.Limit = engine.DenyAll()
 		}
-		made = append(made, m)
+		external = append(external, m)
 	}
-	return made
+	return external
 }
 
 // Counts reports whether a rule's policy counts a key. Rules of a domain with equal limits share one counter for equal

@@ -33,7 +33,7 @@ type Options struct {
 	Failure *policy.Failure
 	// SetPolicies is called with the rules' policies before a configuration becomes active. If it is nil, the rules
 	// decide without policies.
-	SetPolicies func([]policy.Made)
+	SetPolicies func([]policy.External)
 	LoadOptions
 	// Shadow answers OK to every request, but counts as usual.
 	Shadow bool

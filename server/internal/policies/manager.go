@@ -31,9 +31,9 @@ type Config struct {
 	// Apply activates policies and returns their generation. Its error is only logged as a warning, because the
 	// policies are active anyway.
 	Apply func(ctx context.Context, c *policy.Config) (generation uint64, err error)
-	// Made is true if SetMade will add policies from a source other than the file before the server accepts requests.
+	// External is true if SetExternal will add policies from a source other than the file before the server accepts requests.
 	// Until then a change that does not fit the file is not logged, because it can be a change to one of these policies.
-	Made bool
+	External bool
 	// ShowKey returns a change's key as it appears in the log. By default the whole key is shown.
 	ShowKey func(key string) string
 	// Logger is the log. It receives an audit line for each change.
@@ -48,18 +48,18 @@ type Manager struct {
 	config Config
 	woken  chan struct{} // wakes Run to recompute the next expiry
 
-	mu      sync.Mutex
-	file    *policy.Config
-	made    []policy.Made  // policies from other sources than the file
-	base    *policy.Config // the file together with made
-	current *policy.Config // base with the active changes on top
-	changes []Change       // as stored
-	unmade  bool           // SetMade has not been called yet, and Config.Made announces it
-	unread  bool           // New could not read the changes
-	pending bool           // the changes are not active yet
-	active  []Change       // not expired, and compatible with the file
-	broken  map[name]int64 // versions of incompatible changes that have been logged
-	refused bool           // the file was invalid when it was last read
+	mu       sync.Mutex
+	file     *policy.Config
+	external []policy.External // policies from other sources than the file
+	base     *policy.Config    // the file together with external
+	current  *policy.Config    // base with the active changes on top
+	changes  []Change          // as stored
+	awaited  bool              // SetExternal has not been called yet, and Config.External announces it
+	unread   bool              // New could not read the changes
+	pending  bool              // the changes are not active yet
+	active   []Change          // not expired, and compatible with the file
+	broken   map[name]int64    // versions of incompatible changes that have been logged
+	refused  bool              // the file was invalid when it was last read
 }
 
 // New activates the file's policies with the store's changes on top. If the store is away ([engine.Away]), only the file
@@ -77,7 +77,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.ShowKey == nil {
 		c.ShowKey = func(key string) string { return key }
 	}
-	m := &Manager{config: c, file: c.Base, base: c.Base, unmade: c.Made, woken: make(chan struct{}, 1)}
+	m := &Manager{config: c, file: c.Base, base: c.Base, awaited: c.External, woken: make(chan struct{}, 1)}
 	var err error
 	if m.changes, _, err = c.Changes.Load(ctx); err != nil {
 		if !engine.Away(err) {
@@ -90,16 +90,16 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	return m, nil
 }
 
-// SetMade activates policies that come from a source other than the file. They replace the policies from the previous
+// SetExternal activates policies that come from a source other than the file. They replace the policies from the previous
 // call.
-func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
+func (m *Manager) SetExternal(ctx context.Context, external []policy.External) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if slices.EqualFunc(made, m.made, policy.Made.Equal) && !m.unmade {
+	if slices.EqualFunc(external, m.external, policy.External.Equal) && !m.awaited {
 		return
 	}
-	m.made, m.unmade = made, false
-	m.apply(ctx, m.file.WithMade(made))
+	m.external, m.awaited = external, false
+	m.apply(ctx, m.file.WithExternal(external))
 }
 
 // Changes returns the active changes, sorted by policy and key.
@@ -201,7 +201,7 @@ func (m *Manager) find(n name) *Change {
 }
 
 // InForce returns the base configuration, the current configuration, and the active changes. The base configuration
-// contains the policies of the file and those from SetMade. The current one also contains the changes, which are
+// contains the policies of the file and those from SetExternal. The current one also contains the changes, which are
 // sorted by policy and key.
 func (m *Manager) InForce() (file, current *policy.Config, changes []Change) {
 	m.mu.Lock()
@@ -262,7 +262,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 			m.active = append(m.active, c)
 			continue
 		}
-		if m.unmade {
+		if m.awaited {
 			continue
 		}
 		m.broken[c.name()] = c.Version

@@ -333,21 +333,21 @@ func TestChangeOfAMadePolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := []policy.Made{{Name: "envoy.shop.user", Limit: limit, Space: "envoy/shop"}}
+	made := []policy.External{{Name: "envoy.shop.user", Limit: limit, Space: "envoy/shop"}}
 	serve := func() *server {
-		return begin(t, base, changes, func(c *policies.Config) { c.Made = true })
+		return begin(t, base, changes, func(c *policies.Config) { c.External = true })
 	}
 	first := serve()
-	first.SetMade(t.Context(), made)
+	first.SetExternal(t.Context(), made)
 	change(t, first, policies.Change{Change: adminapi.Change{Policy: "envoy.shop.user", Key: "user=7", Fields: json.RawMessage(`{"deny":true}`), Author: "bob"}})
 	second := serve()
-	second.SetMade(t.Context(), made)
+	second.SetExternal(t.Context(), made)
 	wants(t, second, "envoy.shop.user", "user=7", "deny")
 	if strings.Contains(second.logged(), "does not fit") {
 		t.Errorf("the change fits:\n%s", second.logged())
 	}
 	third := serve()
-	third.SetMade(t.Context(), nil)
+	third.SetExternal(t.Context(), nil)
 	if n := strings.Count(third.logged(), "change does not fit the policies file: ignored"); n != 1 {
 		t.Errorf("%d lines about a change without its policy:\n%s", n, third.logged())
 	}

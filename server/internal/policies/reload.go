@@ -35,7 +35,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 	}
 	before := m.file
 	m.file = next
-	m.apply(ctx, next.WithMade(m.made))
+	m.apply(ctx, next.WithExternal(m.external))
 	for i := range m.active {
 		if c := &m.active[i]; !next.EqualPolicy(before, c.Policy) {
 			m.config.Logger.Warn("edit of the policies file has no effect: an operator's change is in force", "policy", c.Policy, "key", c.Key,

@@ -39,28 +39,28 @@ type shared struct {
 	changes map[string]stored // by hash
 	live    int               // number of changes that are not cleared
 	head    int64             // version of the head when it was last read
-	made    int64             // the head's count of changes
+	count   int64             // the head's count of changes
 	losses  int64             // the head's count of losses
 	full    time.Time         // when all values were last read
 	loaded  bool              // last has been returned by Load
 	last    []Change
 }
 
-// stored is a coordinator value with its version. made is the version of the first value with this content: a
+// stored is a coordinator value with its version. first is the version of the first value with this content: a
 // value written again after a loss has a later version, but is not a later change.
 type stored struct {
-	change        Change
-	version, made int64
-	cleared       bool
+	change         Change
+	version, first int64
+	cleared        bool
 }
 
 // head is the value that lists the recent changes. Losses is the number of times that a server found fewer changes in
 // the store than it had already read.
 type head struct {
-	Format int      `json:"format"`
-	Made   int64    `json:"made"`
-	Losses int64    `json:"losses,omitempty"`
-	Recent []string `json:"recent"` // the latest names, newest last
+	Format  int      `json:"format"`
+	Changes int64    `json:"changes"`
+	Losses  int64    `json:"losses,omitempty"`
+	Recent  []string `json:"recent"` // the latest names, newest last
 }
 
 const (
@@ -165,12 +165,12 @@ var errUnannounced = errors.New("policies: other servers learn of the change wit
 
 // valueOf decodes a value. ok is false for a value that this build cannot read because a later build wrote it.
 func valueOf(text string, version int64) (v stored, ok bool) {
-	v = stored{version: version, made: version, cleared: text == ""}
+	v = stored{version: version, first: version, cleared: text == ""}
 	if !v.cleared && json.Unmarshal([]byte(text), &v.change) != nil {
 		return v, false
 	}
 	if v.change.Version > 0 {
-		v.made = v.change.Version
+		v.first = v.change.Version
 	}
 	v.change.Version = version
 	return v, true
@@ -196,10 +196,10 @@ func (s *shared) announce(ctx context.Context, hash string) error {
 				return "", errFormat
 			}
 		}
-		if h.Made < s.made {
+		if h.Changes < s.count {
 			h.Losses = max(h.Losses, s.losses) + 1
 		}
-		h.Format, h.Made = sharedFormat, max(h.Made, s.made)+1
+		h.Format, h.Changes = sharedFormat, max(h.Changes, s.count)+1
 		h.Recent = append(h.Recent, hash)
 		h.Recent = h.Recent[max(0, len(h.Recent)-maxRecent):]
 		data, err := json.Marshal(h)

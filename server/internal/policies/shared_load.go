@@ -34,7 +34,7 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 			return nil, false, errFormat
 		}
 	}
-	names := h.since(s.made)
+	names := h.since(s.count)
 	if all || names == nil || h.Losses != s.losses {
 		if err = s.loadAll(ctx); err == nil {
 			s.full = started
@@ -45,7 +45,7 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 	if err != nil {
 		return nil, false, err
 	}
-	s.head, s.made, s.losses = version, max(s.made, h.Made), h.Losses
+	s.head, s.count, s.losses = version, max(s.count, h.Changes), h.Losses
 	live := map[name]Change{}
 	for _, v := range s.changes {
 		if !v.cleared {
@@ -58,11 +58,11 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 	return next, same, nil
 }
 
-// since returns the names of the changes that follow the first made changes. It returns nil if the head no longer lists
+// since returns the names of the changes that follow the first changes. It returns nil if the head no longer lists
 // all of them.
-func (h *head) since(made int64) []string {
-	n := h.Made - made
-	if made == 0 || n < 0 || n > int64(len(h.Recent)) {
+func (h *head) since(changes int64) []string {
+	n := h.Changes - changes
+	if changes == 0 || n < 0 || n > int64(len(h.Recent)) {
 		return nil
 	}
 	names := slices.Clone(h.Recent[len(h.Recent)-int(n):])
@@ -95,7 +95,7 @@ func (s *shared) restore(ctx context.Context, hash string, v stored, version int
 	}
 	var content *Change
 	if !v.cleared {
-		v.change.Version = v.made
+		v.change.Version = v.first
 		content = &v.change
 	}
 	_, err := s.write(ctx, hash, content, version)
@@ -144,7 +144,7 @@ func (s *shared) read(ctx context.Context, hashes []string) error {
 		v, ok := valueOf(at.text, at.version)
 		switch {
 		case !ok || at.version == known.version || at.version == 0 && known.cleared:
-		case v.made < known.made:
+		case v.first < known.first:
 			err = cmp.Or(err, s.restore(ctx, hash, known, at.version))
 		default:
 			s.keep(hash, v)

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Made is a policy made from something other than a policies file, such as a rule for Envoy.
-type Made struct {
+// External is a policy from something other than a policies file, such as a rule for Envoy.
+type External struct {
 	Name  string
 	Limit engine.Limit
 	// Space is the namespace of the policy's counters.
@@ -20,7 +20,7 @@ type Made struct {
 }
 
 // Equal reports whether m and o are the same policy.
-func (m Made) Equal(o Made) bool {
+func (m External) Equal(o External) bool {
 	return m.Name == o.Name && m.Limit == o.Limit && m.Space == o.Space && m.Failure == o.Failure && m.Shadow == o.Shadow && slices.Equal(m.Classes, o.Classes)
 }
 
@@ -38,8 +38,8 @@ func LowerFor(limit engine.Limit, all []Class) ([]engine.Limit, error) {
 		return nil, err
 	}
 	limits := make([]engine.Limit, len(all))
-	for place := range all {
-		limits[place] = p.classes.limit(limit, place)
+	for index := range all {
+		limits[index] = p.classes.limit(limit, index)
 	}
 	return limits, nil
 }
@@ -55,19 +55,19 @@ func fieldsOf(all []Class) list[classFields] {
 	return fields
 }
 
-// WithMade returns the configuration with policies made elsewhere. They act as if they were in the file: overrides and
-// changes apply to them. A policy in the file replaces a made policy with the same name.
-func (c *Config) WithMade(made []Made) *Config {
-	if len(made) == 0 {
+// WithExternal returns the configuration with policies from elsewhere. They act as if they were in the file: overrides and
+// changes apply to them. A policy in the file replaces an external policy with the same name.
+func (c *Config) WithExternal(external []External) *Config {
+	if len(external) == 0 {
 		return c
 	}
 	f := *c.file
 	f.Policies = maps.Clone(f.Policies)
 	if f.Policies == nil {
-		f.Policies = make(map[string]*policyFields, len(made))
+		f.Policies = make(map[string]*policyFields, len(external))
 	}
-	for i := range made {
-		if m := &made[i]; f.Policies[m.Name] == nil {
+	for i := range external {
+		if m := &external[i]; f.Policies[m.Name] == nil {
 			f.Policies[m.Name] = m.fields()
 		}
 	}
@@ -76,7 +76,7 @@ func (c *Config) WithMade(made []Made) *Config {
 	return with
 }
 
-func (m *Made) fields() *policyFields {
+func (m *External) fields() *policyFields {
 	p := &policyFields{space: m.Space}
 	p.Settings = settingValues{"failure": m.Failure.String()}
 	if m.Shadow {
