@@ -22,7 +22,7 @@ import (
 func TestSharesDifferential(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	for seed := range uint64(max(3, *redisSteps/500)) { // at least one seed for each burst
+	for seed := range uint64(raced.Size(6, 3)) { // under the race detector, one seed for each burst
 		clock := headgatetest.NewClock()
 		store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: fmt.Sprint(seed), Clock: clock.Now})
 		differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(300, 60))

@@ -43,7 +43,7 @@ func TestKnownSeeds(t *testing.T) {
 // TestSharesDifferential compares the memory store with the model for many keys under fair-share limits, and for so
 // many charges that parts shrink.
 func TestSharesDifferential(t *testing.T) {
-	for seed := range uint64(max(3, *differential.Steps/1000)) { // at least one seed for each burst
+	for seed := range uint64(raced.Size(6, 3)) { // under the race detector, one seed for each burst
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			clock := headgatetest.NewClock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/differential"
 	"github.com/headgate/headgate/memstore"
@@ -37,7 +38,7 @@ func TestSlotsBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for i := range uint64(max(500, *differential.Steps)) {
+			for i := range uint64(raced.Size(10_000, 500)) {
 				seed := *differential.Seed + i
 				if err := slots(t, rand.New(rand.NewPCG(seed, 9)), versions); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
