@@ -122,3 +122,15 @@ func TestDenialWithoutEnd(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A base that breaks the rules of RoundTripper, as in a test, is reported by http.Client.
+func TestBaseWithoutAResponse(t *testing.T) {
+	base := roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil }) //nolint:nilnil // the base under test breaks this rule
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := httpclient.New(base).RoundTrip(r); answer != nil || err != nil { //nolint:bodyclose // there is no response
+		t.Error(answer, err)
+	}
+}

@@ -34,8 +34,8 @@ const openOverhead = 64 // what the map needs for each reservation, in bytes
 
 func (o openOf) keys() int64 { return int64(1 + (len(o.encodedReservation)+openOverhead)/keyBytes) }
 
-// encodedReservation is an open reservation, encoded as a string to save memory if there are a million of them. It consists of the
-// end of the reservation's term (8 bytes), the encoded reservation, and the units reported for each of its limits.
+// encodedReservation is an open reservation, encoded as a string to save memory if there are a million of them. It
+// consists of the end of the reservation's term (8 bytes), the encoded reservation, and the units reported for each of its limits.
 type encodedReservation string
 
 const keptHead = 8

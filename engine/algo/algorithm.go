@@ -50,7 +50,7 @@ type algorithm struct {
 	// sharesBound returns the largest number of units by which the shares of n processes can exceed the limit. By
 	// default it is twice the result of mostCharged.
 	sharesBound func(l *Limit, n int64) int64
-	// cover returns a limit that admits at least as much as l in every state of l. By default it is l itself, if l has
+	// upperBound returns a limit that admits at least as much as l in every state of l. By default it is l itself, if l has
 	// units to count.
 	upperBound func(l *Limit) (bound Limit, ok bool)
 	// windowLeft returns how long units charged at an instant stay in the same window or segment, given the time until

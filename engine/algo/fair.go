@@ -46,7 +46,7 @@ type parts struct {
 	total int64
 	of    []part // the most recently charged key first
 
-	// level, whose and at are used during one decision: the number of missing grains, the number of the request's key,
+	// level, keyHash and at are used during one decision: the number of missing grains, the number of the request's key,
 	// and the key's index in the list, or −1.
 	level   int64
 	keyHash uint64

@@ -14,7 +14,7 @@ var fairConcurrency = algorithm{
 	hold:        holdPermit,
 	release:     concurrency.release,
 	sharesBound: concurrency.sharesBound,
-	// The covering limit has all the permits; a lone key cannot hold more.
+	// The bound has all the permits; a lone key cannot hold more.
 	upperBound: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: Concurrency, Count: l.Count, Period: l.Period}, true
 	},

@@ -135,7 +135,7 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 	return s
 }
 
-// struck holds the strikes of a state. The pointer is nil in a state without strikes. A change replaces the strikes, so
+// strikesState holds the strikes of a state. The pointer is nil in a state without strikes. A change replaces the strikes, so
 // copies of a state can share them.
 type strikesState struct{ *Strikes }
 

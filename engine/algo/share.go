@@ -4,8 +4,8 @@ package algo
 // can reach the store. It is never below one unit.
 type Share struct {
 	Limit Limit
-	// SameAlgorithm reports whether the share uses the limit's own algorithm. Otherwise it is a bucket, or a plain pacer for a
-	// fair pacer.
+	// SameAlgorithm reports whether the share uses the limit's own algorithm. Otherwise it is a bucket, or a plain pacer
+	// for a fair pacer.
 	SameAlgorithm bool
 	// Window is the length of the share's window in µs. It is 0 if the share is of the whole limit.
 	Window int64

@@ -18,7 +18,7 @@ import (
 var compares = map[string]string{
 	"engine/algo/fastpath.go": "the hot path: BenchmarkFastPath decides in a ninth of the time of BenchmarkAllow",
 	"engine/algo/words.go":    "the hot path: the memory store reads and writes nearly every state so, 3 % slower through the table",
-	"engine/algo/bucket.go":   "the bucket is the state of a pacer too, keyHash Queue is no debt",
+	"engine/algo/bucket.go":   "the bucket is the state of a pacer too, whose Queue is no debt",
 }
 
 // names lists the other files that may name an algorithm.

@@ -25,7 +25,7 @@ var warmUp = algorithm{
 		twice.Burst *= 2
 		return s.warmBucket.room(&twice, t)
 	},
-	// The cover is a bucket with the warm-up's full rate.
+	// The bound is a bucket with the warm-up's full rate.
 	upperBound: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
@@ -34,7 +34,7 @@ var warmUp = algorithm{
 	},
 }
 
-// warming holds the warmth of a state. The pointer is nil in a state without warmth.
+// warmState holds the bucket of a state. The pointer is nil in a state without one.
 type warmState struct{ *WarmBucket }
 
 func (s *warmState) rewind(_ *Limit, t Instant) { s.WarmBucket = s.rewound(t) }
