@@ -3,8 +3,10 @@ package httpapi
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,26 +16,34 @@ import (
 
 var update = flag.Bool("update", false, "write the schemas of the requests in openapi.yaml, and the answers in testdata/recorded.txt")
 
-// TestOpenAPIHasTheRequests checks that openapi.yaml has the schemas of the requests as the table of verbs describes
-// them. With -update, the test writes them.
-func TestOpenAPIHasTheRequests(t *testing.T) {
-	const path, before, after = reference + "openapi.yaml", "    # The requests, written by go test ./internal/httpapi -update:\n", "    # The end of the requests.\n"
+// TestOpenAPIHasTheVerbs checks that openapi.yaml has the paths and the requests that the table of verbs describes. With
+// -update, the test writes them.
+func TestOpenAPIHasTheVerbs(t *testing.T) {
+	const path = reference + "openapi.yaml"
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, found := strings.Cut(string(file), before)
-	_, tail, ends := strings.Cut(rest, after)
-	if !found || !ends {
-		t.Fatal("openapi.yaml has no place for the requests")
+	want := string(file)
+	for _, part := range []struct{ indent, name, text string }{
+		{"  ", "verbs", verbPaths()},
+		{"    ", "requests", requestSchemas()},
+	} {
+		before := part.indent + "# The " + part.name + ", written by go test ./internal/httpapi -update:\n"
+		after := part.indent + "# The end of the " + part.name + ".\n"
+		head, rest, found := strings.Cut(want, before)
+		_, tail, ends := strings.Cut(rest, after)
+		if !found || !ends {
+			t.Fatalf("openapi.yaml has no place for the %s", part.name)
+		}
+		want = head + before + part.text + after + tail
 	}
-	want := head + before + requestSchemas() + after + tail
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	} else if want != string(file) {
-		t.Errorf("%s does not have the requests of package verbs: cd server && go test ./internal/httpapi -update", path)
+		t.Errorf("%s does not have the verbs of package verbs: cd server && go test ./internal/httpapi -update", path)
 	}
 }
 
@@ -55,6 +65,51 @@ func TestThePageHasEveryField(t *testing.T) {
 	}
 }
 
+// verbPaths returns the path of each verb.
+func verbPaths() string {
+	var b strings.Builder
+	for i := range verbs.All {
+		v := &verbs.All[i]
+		fmt.Fprintf(&b, "  /v1/%s:\n    parameters: [{$ref: \"#/components/parameters/X-Request-Id\"}]\n    post:\n", v.Name)
+		fmt.Fprintf(&b, "      operationId: %s\n      summary: %s\n", v.Name, v.About)
+		fmt.Fprintf(&b, "      requestBody: {$ref: \"#/components/requestBodies/%s\"}\n      responses:\n", capital(v.Name))
+		answers := map[int]string{
+			200: openAPIAnswers[v.Answer].answer, 400: "BadRequest", 403: "Forbidden", 410: openAPIAnswers[v.Answer].gone,
+			413: "TooLarge", 503: "Unavailable",
+		}
+		if v.Fields().Has(verbs.Policy) {
+			answers[404], answers[422] = "NotFound", "BadLimit"
+		}
+		if openAPIAnswers[v.Answer].denies {
+			answers[429] = "Denied"
+		}
+		for _, status := range slices.Sorted(maps.Keys(answers)) {
+			if answers[status] != "" {
+				fmt.Fprintf(&b, "        \"%d\": {$ref: \"#/components/responses/%s\"}\n", status, answers[status])
+			}
+		}
+	}
+	return b.String()
+}
+
+// openAPIAnswers has the responses for each kind of answer, by their names in openapi.yaml.
+var openAPIAnswers = map[verbs.Answer]struct {
+	answer, gone string // gone is the one with status 410
+	denies       bool
+}{
+	verbs.Decision: {answer: "Decided", denies: true},
+	verbs.Given:    {answer: "Decided"},
+	verbs.Reset:    {answer: "Reset"},
+	verbs.Reserved: {answer: "Reserved", denies: true},
+	verbs.Settled:  {answer: "Settled"},
+	verbs.Reported: {answer: "Reported", gone: "NotReported"},
+	verbs.Acquired: {answer: "Acquired", denies: true},
+	verbs.Renewed:  {answer: "Renewed", gone: "NotRenewed"},
+	verbs.Released: {answer: "Released"},
+}
+
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
 // requestSchemas returns a schema for the fields, for a charge, for each form of each verb, and for each verb's body.
 func requestSchemas() string {
 	var b strings.Builder
@@ -65,13 +120,13 @@ func requestSchemas() string {
 	writeForm(&b, "Charge", &verbs.Charge)
 	for i := range verbs.All {
 		v := &verbs.All[i]
-		name := strings.ToUpper(v.Name[:1]) + v.Name[1:]
+		name := capital(v.Name)
 		var forms []string
 		for j := range v.Forms {
 			form := name + "Request"
 			if j > 0 {
 				mark := verbs.Rows[v.Forms[j].Mark()].Name
-				form = name + strings.ToUpper(mark[:1]) + mark[1:]
+				form = name + capital(mark)
 			}
 			writeForm(&b, form, &v.Forms[j])
 			forms = append(forms, `{$ref: "#/components/schemas/`+form+`"}`)
