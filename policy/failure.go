@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -145,9 +146,10 @@ func (f Failure) Answer(kind engine.Kind, cost int64, err error) (a engine.Answe
 	return a, true
 }
 
-// NotKnown reports whether an error leaves the decision unknown. A caller's mistake and a closed limiter do not.
+// NotKnown reports whether an error leaves the decision unknown. A caller's mistake, a closed limiter and a caller who
+// left do not: clients could otherwise pass by leaving before the decision.
 func NotKnown(err error) bool {
-	return err != nil && !errors.Is(err, engine.ErrInvalid) && !errors.Is(err, engine.ErrClosed)
+	return err != nil && !errors.Is(err, engine.ErrInvalid) && !errors.Is(err, engine.ErrClosed) && !errors.Is(err, context.Canceled)
 }
 
 // asks reports whether a failure mode can answer a request of this kind. All other kinds, also acquires and

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/httplimit/wire"
 	"github.com/headgate/headgate/policy/decide"
@@ -66,9 +65,6 @@ func (l *Limiter) matched(ctx context.Context, m *route.Match, settled, undoable
 	request.Settled, request.Undoable = settled, undoable
 	l.do(ctx, &request, func(response *decide.Response) {
 		err = response.Err
-		if response.Unlimited() && response.Promise.Mode == engine.Fallback {
-			err = ctx.Err() // failure mode allow: clients could otherwise pass by leaving before the decision
-		}
 		a = httplimit.Answer{Decision: Decision(response), Cost: response.Cost, Style: response.Style(), Outcome: response.Outcome}
 		if response.Count() > 1 || response.Unit != "" {
 			a.Limits = response.HeaderLimits()
