@@ -32,6 +32,7 @@ func TestNewPanicsOnTheProgramsMistakes(t *testing.T) {
 		"the handler is nil":      func() { httplimit.New(policy, httplimit.ByIP())(nil) },
 		"handler is nil":          func() { httplimit.Adaptive(&adaptive.Limiter{})(nil) },
 		"ByHeader has no name":    func() { httplimit.ByHeader("") },
+		"r.Host":                  func() { httplimit.ByHeader("host") },
 		"ByCookie has no name":    func() { httplimit.ByCookie("") },
 		"ByQuery has no name":     func() { httplimit.ByQuery("") },
 		"ByPathValue has no name": func() { httplimit.ByPathValue("") },

@@ -96,6 +96,9 @@ func textOfPeer(r *http.Request) (text string, ok bool) {
 func ByHeader(name string) Key {
 	requireName("ByHeader", name)
 	name = http.CanonicalHeaderKey(name)
+	if name == "Host" {
+		panic("httplimit: ByHeader of Host finds none, because net/http moves it to r.Host; accepted: a Key that reads r.Host")
+	}
 	part := "header " + name
 	return func(r *http.Request) (string, bool) {
 		key, ok := only(part, r.Header[name])
