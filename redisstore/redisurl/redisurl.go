@@ -134,8 +134,11 @@ func (a *Address) user(info string) (err error) {
 	if a.Username, err = url.PathUnescape(name); err == nil {
 		a.Password, err = url.PathUnescape(password)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return engine.InvalidInput("store", "a user or password with a bad escape", "%XX for special bytes")
+	case a.Password != "" && a.Options.Has("password_file"):
+		return engine.InvalidInput("store", "a URL with a password beside a password file", "one of them")
 	}
 	return nil
 }

@@ -78,6 +78,7 @@ func TestContradictoryOptions(t *testing.T) {
 		"redis://h/0?shards=":                       "store is ?shards= without a value",
 		"redis+cluster://h?max_in_flight=&shards=6": "store is ?max_in_flight= without a value",
 		"unix:///run/s.sock?db=":                    "store is ?db= without a value",
+		"redis://u:p@h?password_file=f":             "store is a URL with a password beside a password file; accepted: one of them",
 		"redis://h?password_file=":                  "store is ?password_file= without a value",
 		"redis://h/2?db=2":                          "",
 		"redis://h/?db=2":                           "",
