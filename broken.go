@@ -1,10 +1,6 @@
 package headgate
 
-import (
-	"reflect"
-
-	"github.com/headgate/headgate/engine"
-)
+import "github.com/headgate/headgate/engine"
 
 // A nil or zero value of a type with methods acts like one with an invalid option: its methods return an error and
 // charge nothing. So a program that ignores an error, or passes on a nil result, does not panic in production.
@@ -12,12 +8,6 @@ import (
 // missing returns the error for a value that the program did not set.
 func missing(field, accepted string) error {
 	return &engine.InputError{Field: field, Value: "nil", Accepted: accepted}
-}
-
-// isNil reports whether an interface is nil or holds a nil pointer.
-func isNil(value any) bool {
-	v := reflect.ValueOf(value)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 var errNoContext = missing("ctx", "a context, such as context.Background()")

@@ -40,27 +40,7 @@ func (o *options) refuse(err error) {
 func WithStore(store engine.Store) Option {
 	return func(o *options) {
 		o.Store = store
-		o.refuse(checkStore(store))
-	}
-}
-
-// checkStore returns an error if the store, or a store that it wraps, is nil or was not opened.
-func checkStore(store engine.Store) error {
-	for {
-		value := ""
-		if isNil(store) {
-			value = "nil"
-		} else if failed, ok := store.(interface{ Err() error }); ok && failed.Err() != nil {
-			value = "not open: " + failed.Err().Error()
-		}
-		if value != "" {
-			return &engine.InputError{Field: "store", Value: value, Accepted: "a store that was opened without an error"}
-		}
-		layer, ok := store.(interface{ Unwrap() engine.Store })
-		if !ok {
-			return nil
-		}
-		store = layer.Unwrap()
+		o.refuse(engine.CheckStore(store))
 	}
 }
 

@@ -98,7 +98,7 @@ func rulesOf(name string, limits []Limit) []engine.Limit {
 
 // rule returns the engine's limit for one limit of a policy.
 func rule(limit Limit) engine.Limit {
-	if isNil(limit) {
+	if engine.IsNil(limit) {
 		return engine.Invalid(missing("limit", "a limit such as TokenBucket"))
 	}
 	r := limit.rule()

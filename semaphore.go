@@ -35,7 +35,7 @@ func (s *Semaphore) With(limit ConcurrencyLimit) *Semaphore {
 
 // heldRule returns the engine's limit for a semaphore.
 func heldRule(limit ConcurrencyLimit) engine.Limit {
-	if isNil(limit) {
+	if engine.IsNil(limit) {
 		return engine.Invalid(missing("limit", "a Concurrency or FairConcurrency"))
 	}
 	return limit.concurrency()

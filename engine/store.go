@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"iter"
+	"reflect"
 )
 
 // Store decides operations. Its central method is Do; the API is built on it.
@@ -22,6 +23,30 @@ type Store interface {
 	Do(ctx context.Context, ops []Op, answers []Answer)
 	// Close frees the store's resources. It is idempotent. After Close every method returns [ErrClosed].
 	Close() error
+}
+
+// CheckStore returns an [*InputError] if the store, or a store that it wraps, is nil or was not opened.
+func CheckStore(store Store) error {
+	const accepted = "a store that was opened without an error"
+	for {
+		if IsNil(store) {
+			return InvalidInput("store", "nil", accepted)
+		}
+		if opened, ok := store.(interface{ Err() error }); ok && opened.Err() != nil {
+			return InvalidInput("store", "not open: "+opened.Err().Error(), accepted)
+		}
+		layer, ok := store.(interface{ Unwrap() Store })
+		if !ok {
+			return nil
+		}
+		store = layer.Unwrap()
+	}
+}
+
+// IsNil reports whether an interface is nil or holds a nil pointer.
+func IsNil(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // Layers yields a store and then the stores that it wraps, outermost first. A layer implements an Unwrap method.

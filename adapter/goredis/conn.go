@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"reflect"
 
 	"github.com/redis/go-redis/v9"
 
@@ -41,7 +40,7 @@ type conn struct {
 // names it. A Ring is rejected: it moves keys to other servers when a server is down, so their limits would start again
 // there.
 func New(client redis.UniversalClient) (redisstore.Conn, error) {
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if engine.IsNil(client) {
 		return nil, engine.InvalidInput("client", "nil", "*redis.Client or *redis.ClusterClient")
 	}
 	switch c := client.(type) {

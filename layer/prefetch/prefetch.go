@@ -233,8 +233,17 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Answe
 
 // Close gives the held units back and closes the wrapped store. It is idempotent.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	if !s.Detach() {
 		return nil
+	}
+	return s.store.Close()
+}
+
+// Detach gives the held units back and ends the layer, but leaves the wrapped store open. It reports whether the layer
+// had not been ended before.
+func (s *Store) Detach() bool {
+	if s.closed.Swap(true) {
+		return false
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -242,5 +251,5 @@ func (s *Store) Close() error {
 	s.works.Wait()
 	s.returnAll()
 	s.leave()
-	return s.store.Close()
+	return true
 }

@@ -36,14 +36,11 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 	if err != nil {
 		return nil, err
 	}
+	if err := engine.CheckStore(store); err != nil {
+		return nil, err
+	}
 	leases := len(c.Prefetch.Limits) > 0 || c.Prefetch.Spaces != nil
-	opened, ok := store.(interface{ Err() error })
-	switch {
-	case ok && opened.Err() != nil:
-		return nil, opened.Err()
-	case store == nil:
-		return nil, engine.InvalidInput("store", "nil", "a store that was opened without an error")
-	case coordinator == nil && (leases || c.Fallback != nil):
+	if engine.IsNil(coordinator) && (leases || c.Fallback != nil) {
 		return nil, engine.InvalidInput("coordinator", "nil", "a coordinator for prefetch and fallback, usually the store itself")
 	}
 	if !c.WithoutBatch {
@@ -53,18 +50,21 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 		}
 		store = together
 	}
+	var leased *prefetch.Store
 	if leases {
-		front, err := prefetch.New(store, member, c.Prefetch)
-		if err != nil {
+		if leased, err = prefetch.New(store, member, c.Prefetch); err != nil {
 			return nil, err
 		}
-		store = front
+		store = leased
 	}
 	if c.Fallback == nil {
 		return store, nil
 	}
 	front, err := fallback.New(store, member, *c.Fallback)
 	if err != nil {
+		if leased != nil {
+			leased.Detach()
+		}
 		return nil, err
 	}
 	return front, nil

@@ -179,3 +179,15 @@ func TestConfigIsChecked(t *testing.T) {
 		t.Errorf("no layers: %v, %v", alone, err)
 	}
 }
+
+// A layer that was made before the one with invalid settings ends: a bubble fails if a goroutine stays.
+func TestLayersEndWithTheError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := memory(t, time.Now)
+		defer next.Close()
+		leases := prefetch.Config{Limits: []engine.Limit{rule.FixedWindow(rule.PerSecond(1))}, Life: time.Second, MaxUnits: 1}
+		if _, err := stack.New(next, next, stack.Config{Prefetch: leases, Fallback: &fallback.Config{Expect: -1}}); !errors.Is(err, engine.ErrInvalid) {
+			t.Error(err)
+		}
+	})
+}
