@@ -103,68 +103,62 @@ func (a *api) explainKey(
 	if cost != nil {
 		e.Cost = *cost
 	}
-	charges := p.Charges(nil, of.key, e.Cost, of.names()...)
-	inClasses := make([][]policy.Charge, len(charges))
-	for i := range charges {
-		inClasses[i] = charges[i].InClasses(of.key, of.names()...)
-	}
-	whole := make([]engine.Limit, len(charges)) // the whole limits, including the units that a class leaves
-	for i := range charges {
-		whole[i] = charges[i].Limit
-	}
+	whole := p.Charges(nil, of.key, e.Cost, of.names()...) // with the units that a class leaves
+	charges := slices.Clone(whole)
 	policy.Classify(charges, class, of.key, of.names()...)
 	var together []engine.Charge
 	var deciding []int
-	ops := []engine.Op{{}}
 	for i := range charges {
-		c := &charges[i]
-		one := []engine.Charge{c.Charge}
-		space := p.Space()
-		ops = append(ops,
-			engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Charges: one},
-			engine.Op{Kind: engine.OpExpiry, Space: space, Key: key, Charges: one})
-		standing := f.rule(c, of)
-		if a.Stored != nil {
-			standing.StoredAs = a.Stored(&ops[len(ops)-1])
-		}
-		if unused, ok := c.Limit.UnusedKey(key, rand.Text()); ok {
-			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: unused, Charges: []engine.Charge{{Space: c.Space, Limit: c.Limit, Cost: 1}}})
-		}
-		if !c.Shadow {
-			together, deciding = append(together, c.Charge), append(deciding, i)
-		}
-		e.Limits = append(e.Limits, standing)
-	}
-	for i := range inClasses {
-		for j := range inClasses[i] {
-			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: p.Space(), Key: key, Charges: []engine.Charge{inClasses[i][j].Charge}})
+		e.Limits = append(e.Limits, f.rule(&charges[i], of))
+		if !charges[i].Shadow {
+			together, deciding = append(together, charges[i].Charge), append(deciding, i)
 		}
 	}
-	if ops[0] = (engine.Op{Kind: engine.OpPeek, Space: p.Space(), Key: key, Charges: together}); len(together) == 0 {
-		ops = ops[1:]
-	}
-	for i := range ops {
-		p.Failure.Hint(&ops[i])
-	}
-	results := make([]engine.Answer, len(ops))
-	a.Decide(ctx, ops, results)
-	var answered engine.Answer
+	q := questions{of: engine.Op{Space: p.Space(), Key: key}}
+	p.Failure.Hint(&q.of)
 	if len(together) > 0 {
-		answered, results = results[0], results[1:]
-		answer(&e, &answered, deciding, p.Failure)
+		q.ask(engine.OpPeek, "", together, func(r *engine.Answer) { answer(&e, r, deciding, p.Failure) })
 	}
-	for i := range e.Limits {
-		stand(&e.Limits[i], &results[0], &results[1])
-		unread = unread || results[1].Err != nil
-		results = more(&e.Limits[i], charges[i].Limit, whole[i], results)
-	}
-	for i := range inClasses {
-		for j := range inClasses[i] {
-			e.Limits[i].Classes = append(e.Limits[i].Classes, inClass(inClasses[i][j].Class, &results[0]))
-			results = results[1:]
+	for i := range charges {
+		l := &e.Limits[i]
+		askLimit(&q, l, charges[i].Charge, whole[i].Limit)
+		expiry := q.ask(engine.OpExpiry, "", []engine.Charge{charges[i].Charge}, func(r *engine.Answer) {
+			l.State = l.Error == "" && r.Err == nil && r.Found
+			unread = unread || r.Err != nil
+		})
+		if a.Stored != nil {
+			l.StoredAs = a.Stored(expiry)
+		}
+		for _, c := range whole[i].InClasses(of.key, of.names()...) {
+			q.ask(engine.OpPeek, "", []engine.Charge{c.Charge}, func(r *engine.Answer) { l.Classes = append(l.Classes, inClass(c.Class, r)) })
 		}
 	}
+	q.answer(ctx, a.Decide)
 	return e, unread
+}
+
+// questions are operations that change nothing, each with a function that reads its answer.
+type questions struct {
+	of   engine.Op // what all of them have
+	ops  []engine.Op
+	read []func(r *engine.Answer)
+}
+
+// ask adds a question about a key, by default that of all, and returns its operation.
+func (q *questions) ask(kind engine.Kind, key string, charges []engine.Charge, read func(r *engine.Answer)) *engine.Op {
+	op := q.of
+	op.Kind, op.Key, op.Charges = kind, cmp.Or(key, op.Key), charges
+	q.ops, q.read = append(q.ops, op), append(q.read, read)
+	return &op
+}
+
+// answer asks all questions together, and reads the answers in the same order.
+func (q *questions) answer(ctx context.Context, decide func(context.Context, []engine.Op, []engine.Answer)) {
+	results := make([]engine.Answer, len(q.ops))
+	decide(ctx, q.ops, results)
+	for i := range results {
+		q.read[i](&results[i])
+	}
 }
 
 // rule returns a standing that describes a charge's limit and its source: the override and the change that set it. The
@@ -205,37 +199,33 @@ func answer(e *adminapi.Explanation, r *engine.Answer, deciding []int, failure p
 	}
 }
 
-// stand sets the standing from the results of a peek and an expiry.
-func stand(l *adminapi.Standing, peek, expiry *engine.Answer) {
-	if peek.Err != nil {
-		l.Error = peek.Err.Error()
-		return
+// askLimit asks for the standing of a limit, and for the state that only some limits have: the state of all keys
+// together, or the rate in force. The argument whole is the whole limit, including the units that a class leaves.
+func askLimit(q *questions, l *adminapi.Standing, c engine.Charge, whole engine.Limit) {
+	var free int64 // for a key that has not been used, which tells the state of all keys
+	if unused, ok := c.Limit.UnusedKey(q.of.Key, rand.Text()); ok {
+		q.ask(engine.OpPeek, unused, []engine.Charge{{Space: c.Space, Limit: c.Limit, Cost: 1}}, func(r *engine.Answer) { free = r.Binds().Remaining })
 	}
-	l.Set(peek.Binds(), peek.At(), peek.Promise.Mode)
-	l.State = expiry.Err == nil && expiry.Found
-}
-
-// more sets the state that only some limits have: the state of all keys together, or the rate in force. It returns the
-// remaining results. The argument whole is the whole limit, including the units that a class leaves.
-func more(l *adminapi.Standing, limit, whole engine.Limit, results []engine.Answer) (rest []engine.Answer) {
-	peek, free, rest := &results[0], int64(0), results[2:]
-	if _, ok := limit.UnusedKey("", ""); ok {
-		free, rest = rest[0].Binds().Remaining, rest[1:]
-	}
-	if peek.Err == nil && limit.Algorithm().Divides() {
-		if limit.Algorithm().Holds() {
-			limit = whole // keys of other classes may hold the permits that a class must leave free
+	q.ask(engine.OpPeek, "", []engine.Charge{c}, func(r *engine.Answer) {
+		if r.Err != nil {
+			l.Error = r.Err.Error()
+			return
 		}
-		p, _ := limit.Pool(peek.Binds(), free)
-		l.Pool = &adminapi.Pool{
-			Burst: p.Burst, Outstanding: p.Outstanding, OfKey: p.OfKey, Part: p.Part, HeavyKeys: p.HeavyKeys,
-			Permits: limit.Algorithm().Holds(), Groups: limit.Numbers().Nested,
+		l.Set(r.Binds(), r.At(), r.Promise.Mode)
+		if limit := c.Limit; limit.Algorithm().Divides() {
+			if limit.Algorithm().Holds() {
+				limit = whole // keys of other classes may hold the permits that a class must leave free
+			}
+			p, _ := limit.Pool(r.Binds(), free)
+			l.Pool = &adminapi.Pool{
+				Burst: p.Burst, Outstanding: p.Outstanding, OfKey: p.OfKey, Part: p.Part, HeavyKeys: p.HeavyKeys,
+				Permits: limit.Algorithm().Holds(), Groups: limit.Numbers().Nested,
+			}
 		}
-	}
-	if peek.Err == nil && limit.Algorithm().Adapts() {
-		l.InForce = adminapi.InForceOf(peek.Binds(), limit)
-	}
-	return rest
+		if c.Limit.Algorithm().Adapts() {
+			l.InForce = adminapi.InForceOf(r.Binds(), c.Limit)
+		}
+	})
 }
 
 // inClass returns a class's standing from the result of a peek.
