@@ -51,54 +51,76 @@ const (
 
 // All lists the verbs.
 var All = []Verb{
-	{Name: "allow", About: "Charge units if they pass.",
+	{
+		Name: "allow", About: "Charge units if they pass.",
 		Kind: engine.OpAllow, Answer: Decision, Forms: []Form{
 			{Command: "headgate.allow", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, Outcomes)},
 			{Command: "headgate.allowall", Needs: of(Charges), Takes: of(Class, Atomic, Outcomes), HTTP: of(Outcomes)},
-		}},
-	{Name: "peek", About: "Answer as allow would, and charge nothing.",
+		},
+	},
+	{
+		Name: "peek", About: "Answer as allow would, and charge nothing.",
 		Kind: engine.OpPeek, Answer: Decision, Forms: []Form{
 			{Command: "headgate.peek", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class)},
 			{Command: "headgate.peekall", Needs: of(Charges), Takes: of(Class, Atomic)},
-		}},
-	{Name: "give", About: "Give units back. Needs --allow-writes.",
+		},
+	},
+	{
+		Name: "give", About: "Give units back. Needs --allow-writes.",
 		Kind: engine.OpGive, Answer: Given, Forms: []Form{
 			{Command: "headgate.give", Needs: of(Policy, Key), Takes: of(Limit, Cost)},
-		}},
-	{Name: "reset", About: "Forget what a key has spent. Needs --allow-writes.",
+		},
+	},
+	{
+		Name: "reset", About: "Forget what a key has spent. Needs --allow-writes.",
 		Kind: engine.OpReset, Answer: Reset, Forms: []Form{
 			{Command: "headgate.reset", Needs: of(Policy, Key), Takes: of(Limit, Cost), HTTP: of(Cost)},
-		}},
-	{Name: "reserve", About: "Charge units now, until they are committed or cancelled. Buckets and pacers also reserve units that come later.",
+		},
+	},
+	{
+		Name: "reserve", About: "Charge units now, until they are committed or cancelled. Buckets and pacers also reserve units that come later.",
 		Kind: engine.OpReserve, Answer: Reserved, Forms: []Form{
 			{Command: "headgate.reserve", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, MaxDelay, Outcomes), HTTP: of(Outcomes)},
 			{Command: "headgate.reserveall", Needs: of(Charges), Takes: of(Class, Atomic, MaxDelay, Outcomes), HTTP: of(MaxDelay, Outcomes)},
-		}},
-	{Name: "commit", About: "Settle a reservation with the units that were used.",
+		},
+	},
+	{
+		Name: "commit", About: "Settle a reservation with the units that were used.",
 		Kind: engine.OpSettle, Answer: Settled, Forms: []Form{
 			{Command: "headgate.commit", Needs: of(Reservation, Actual)},
-		}},
-	{Name: "report", About: "Say what was used of a reservation so far, and begin its time again. Needs a policy with settle_within.",
+		},
+	},
+	{
+		Name: "report", About: "Say what was used of a reservation so far, and begin its time again. Needs a policy with settle_within.",
 		Kind: engine.OpSettle, Reports: true, Answer: Reported, Forms: []Form{
 			{Command: "headgate.report", Needs: of(Reservation, Actual)},
-		}},
-	{Name: "cancel", About: "Give the units of a reservation back.",
+		},
+	},
+	{
+		Name: "cancel", About: "Give the units of a reservation back.",
 		Kind: engine.OpSettle, Answer: Settled, Forms: []Form{
 			{Command: "headgate.cancel", Needs: of(Reservation)},
-		}},
-	{Name: "acquire", About: "Hold units of a concurrency limit until they are released, or not renewed in time.",
+		},
+	},
+	{
+		Name: "acquire", About: "Hold units of a concurrency limit until they are released, or not renewed in time.",
 		Kind: engine.OpAcquire, Answer: Acquired, Forms: []Form{
 			{Command: "headgate.acquire", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, ID)},
-		}},
-	{Name: "renew", About: "Hold the units of a permit, or the permits of a reservation, for another lease time.",
+		},
+	},
+	{
+		Name: "renew", About: "Hold the units of a permit, or the permits of a reservation, for another lease time.",
 		Kind: engine.OpRenew, Answer: Renewed, Forms: []Form{
 			{Command: "headgate.renew", Needs: of(Policy, Key, ID), Takes: of(Limit)},
 			{Command: "headgate.renewall", Needs: of(Reservation)},
-		}},
-	{Name: "release", About: "Give the units of a permit back.",
+		},
+	},
+	{
+		Name: "release", About: "Give the units of a permit back.",
 		Kind: engine.OpRelease, Answer: Released, Forms: []Form{
 			{Command: "headgate.release", Needs: of(Policy, Key, ID), Takes: of(Limit)},
-		}},
+		},
+	},
 }
 
 // Charge is the form of one element of [Charges].
