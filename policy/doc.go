@@ -21,14 +21,15 @@
 //	load.go          the file's parts → Config; errors with line, column and excerpt
 //	forms.go         the fields in file.go that have several forms; package yamlfile reads the others
 //	position.go      where an error is in the file
-//	set.go           the policies of a file
+//	build.go         the fields in file.go → the policies
 //	setting_rows.go  the settings of a policy: a row each
 //	settings.go      a policy from its settings, and their requirements on its limits
-//	policy.go        Policy and Set: the limits of a key
+//	policy.go        Policy (set.go: Set)
+//	charge.go        the limits of a key
 //	failure.go       a policy's answer when the decision is not known
 //	change.go        changes on top of a file
 //	external.go      policies from another configuration
-//	override.go      the limits of single keys (set_override.go: from the file)
+//	override.go      the limits of single keys (build_override.go: from the file)
 //	routes.go        the routes of a file (routes_key.go: keys and costs; upstreams.go: targets)
 //	listeners.go     where the server listens
 //	summary.go       a policy as text
