@@ -11,7 +11,7 @@ import (
 
 // scriptCommands lists the commands that scripts call. The user's ACL must allow them.
 var scriptCommands = []string{
-	"time", "get", "mget", "set", "del", "getrange", "setrange", "strlen", "pexpire", "pttl", "hget", "hset", "hmget", "hdel",
+	"time", "get", "mget", "set", "psetex", "del", "getrange", "setrange", "strlen", "pexpire", "pttl", "hget", "hset", "hmget", "hdel",
 	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore",
 }
 

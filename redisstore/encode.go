@@ -67,9 +67,11 @@ func (p *pipeline) appendArgs() {
 }
 
 // encodeMerged encodes a call of merge.lua: first all keys, limit by limit, and then for each limit its family, the
-// number of its keys, and its numbers. The entries of each key follow, unless there is exactly one allow of the same cost for each key.
+// number of its keys, and its numbers. The entries of each key follow, unless there is exactly one allow of the same cost
+// for each key: a limit with keys of both kinds is sent twice.
 func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	m := c.merger
+	m.split()
 	for i := range m.limits {
 		l := &m.limits[i]
 		h := &m.heads[l.head]

@@ -29,8 +29,8 @@ type mergedLimit struct {
 	head        int32 // in merger.heads
 	first, last int32 // its keys, linked by mergedKey.next
 	count       int   // number of its keys
-	// cost is set if the only operation on each key is an allow of this cost, and the limit is plain
-	// ([mergedFamily.plain]). Otherwise it is 0, and each key has a list of entries.
+	// cost is set if the limit is plain ([mergedFamily.plain]): keys without entries have one operation, an allow of this
+	// cost. After [merger.split] either all keys have entries, and cost is 0, or none has.
 	cost int64
 }
 
@@ -40,6 +40,7 @@ type mergedKey struct {
 	next        int32 // the next key of the same limit, or none
 	first, last int32 // its operations, linked by merger.next
 	charges     bool  // one of them may charge units
+	entries     bool  // they are sent as a list
 	// closed is set once an operation on this key was deferred. All later operations on the key are deferred too.
 	closed bool
 }
@@ -199,11 +200,38 @@ func (m *merger) add(ops []engine.Op, i int) {
 	charges := op.Kind == engine.OpAllow && cost > 0
 	k, l := &m.keys[at], &m.limits[limit]
 	k.charges = k.charges || charges
-	if numbers := l.limit.Numbers(); l.count == 1 && !known && fragments[families[numbers.Algorithm]].merged.decidesPlain(numbers) {
+	if numbers := l.limit.Numbers(); charges && l.cost == 0 && fragments[families[numbers.Algorithm]].merged.decidesPlain(numbers) {
 		l.cost = min(cost, maxUnits)
 	}
-	if !charges || known || cost != l.cost {
-		l.cost = 0
+	k.entries = k.entries || known || !charges || cost != l.cost
+}
+
+// split moves the keys with entries to a limit of their own, so that the other keys are decided the short way beside a
+// hot one.
+func (m *merger) split() {
+	for i := range m.limits {
+		l := m.limits[i]
+		if l.cost == 0 {
+			continue
+		}
+		rest := mergedLimit{limit: l.limit, head: l.head, first: none, last: none}
+		plain := rest
+		plain.cost = l.cost
+		for at := l.first; at != none; {
+			k := &m.keys[at]
+			next := k.next
+			if k.next = none; k.entries {
+				rest.append(m.keys, at)
+			} else {
+				plain.append(m.keys, at)
+			}
+			at = next
+		}
+		if m.limits[i] = plain; plain.count == 0 {
+			m.limits[i] = rest
+		} else if rest.count > 0 {
+			m.limits = append(m.limits, rest)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/headgate/headgate/engine"
@@ -31,6 +32,7 @@ func TestEntriesAreMerged(t *testing.T) {
 		for i := range c.ops {
 			m.add(c.ops, i)
 		}
+		m.split()
 		got := fmt.Sprint("each ", m.limits[0].cost)
 		if m.limits[0].cost == 0 {
 			r := reader{text: string(m.encodeEntries(nil, c.ops, &m.keys[0]))}
@@ -42,6 +44,33 @@ func TestEntriesAreMerged(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%v: %s, want %s", c.ops, got, c.want)
+		}
+	}
+}
+
+// A key with several operations does not take the short way of the other keys of its limit.
+func TestKeysWithEntriesAreSentApart(t *testing.T) {
+	limit, m := rule.TokenBucket(rule.PerSecond(10)), newMerger()
+	var ops []engine.Op
+	for _, key := range []string{"hot", "a", "hot", "b", "c"} {
+		ops = append(ops, engine.Single(engine.OpAllow, key, limit, 1))
+	}
+	ops = append(ops, engine.Single(engine.OpAllow, "d", limit, 2), engine.Single(engine.OpPeek, "e", limit, 1))
+	for i := range ops {
+		m.add(ops, i)
+	}
+	for range 2 { // a call may be sent again
+		m.split()
+		var got []string
+		for i := range m.limits {
+			keys := fmt.Sprint(m.limits[i].cost)
+			for k := m.limits[i].first; k != none; k = m.keys[k].next {
+				keys += " " + m.keys[k].subject
+			}
+			got = append(got, keys)
+		}
+		if want := []string{"1 a b c", "0 hot d e"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

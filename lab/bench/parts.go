@@ -61,7 +61,7 @@ return table.concat(out)`
 // of the other steps.
 func rung(n int) string {
 	var once, each []string
-	last, write := "", "redis.pcall('SET', KEYS[i], value, 'PX', ttl)"
+	last, write := "", "redis.pcall('PSETEX', KEYS[i], ttl, value)"
 	for _, step := range ladder[:n+1] {
 		once, each = append(once, step.once), append(each, step.each)
 		if step.last != "" {

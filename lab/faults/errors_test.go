@@ -205,9 +205,9 @@ func provokeNoPermission(t *testing.T, open testbed.Opener) {
 	testbed.Recovers(t, store, 99)
 	s.MustDo("acl", "setuser", "app", "-evalsha", "-eval")
 	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoPermission)
-	s.MustDo("acl", "setuser", "app", "+evalsha", "+eval", "-set")
+	s.MustDo("acl", "setuser", "app", "+evalsha", "+eval", "-set", "-psetex")
 	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoPermission)
-	s.MustDo("acl", "setuser", "app", "+set", "resetkeys", "~other*")
+	s.MustDo("acl", "setuser", "app", "+set", "+psetex", "resetkeys", "~other*")
 	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoPermission)
 	// The rights listed by Permissions are sufficient.
 	rules := append([]any{"acl", "setuser", "app", "reset", "on", ">pw"}, testbed.Words(store.Permissions())...)

@@ -17,7 +17,7 @@ var conformance = map[string][]suite{
 		{"lab/lua", "TestStore$/^redis$/./^storetest$"},
 		{"lab/redis", "TestDueBehindUnreadable"},
 		{"lab/faults", "TestErrors$/^out_of_memory$|TestShardsAgree"},
-		{"lab/lua", "TestShare|TestKeysLiveLongEnough|TestStateBytes|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL|TestReturnsLiveLongEnough"},
+		{"lab/lua", "TestShare|TestKeysLiveLongEnough|TestStateBytes|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL|TestReturnsLiveLongEnough|TestKeptTTLsSuffice"},
 	},
 	// Requests on several slots of a Cluster.
 	"split": {{"lab/faults", "TestSplit"}},

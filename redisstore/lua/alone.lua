@@ -3,14 +3,17 @@
 -- because that would take as long as all the arithmetic. Rare cases continue in merge.lua: a state with
 -- another rate or format, a clock that was set back, products beyond a word, and errors.
 do
-  local key, arg, decided, prior, value, ttl = KEYS[1], ARGV[1], false, nil, nil, nil
+  local key, arg, decided, prior, value, ttl, keeps = KEYS[1], ARGV[1], false, nil, nil, nil, false
   prior = call('GET', key)
   --@alone
   if decided and value then
-    local rest = ttl % 1000
-    if rest > 0 then ttl = ttl + 1000 - rest end
-    local answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-    if answer.err then decided = false end
+    local answer
+    if keeps then
+      answer = call('SETRANGE', key, '0', value)
+    else
+      answer = call('PSETEX', key, format('%d', math.max(2 * SHORT, ttl) / 1000 + 1 + pad), value)
+    end
+    if type(answer) == 'table' and answer.err then decided = false end
   end
   if decided then
     return pack('>i8', now) .. (prior or '\0')

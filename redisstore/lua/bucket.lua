@@ -7,7 +7,7 @@
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
 local most -- the largest cost if next_pays is set (debt is 2)
-local cost_parts, depth_parts -- the cost and the depth in units of 1/own_period token
+local cost_parts, depth_parts, short_parts -- the cost, the depth and what refills in SHORT, in units of 1/own_period token
 local rate, period, whole, part, clock, behind, tail
 local numbers
 
@@ -37,13 +37,14 @@ if debt == 2 then most, at = unpack('>I7', arg, at) end
 
 --- alone
 local cost, own_rate, own_period, depth, depth_part = unpack('>I7I6I7xxxxxxI7I7', arg, 6)
-local cost_parts, depth_parts
+local cost_parts, depth_parts, short_parts
 --@fast_limit
 --@fast
 
 --- fast_limit
 cost_parts, depth_parts = cost * own_period, depth * own_period + depth_part
 if depth_parts >= WORD then depth_parts = WORD - 1 end
+short_parts = own_rate * SHORT
 
 --- fast
 -- Decides an allow of a bucket without debt, or of a pacer, if the state was written with the limit's rate.
@@ -52,6 +53,7 @@ if prior and #prior == 28 then -- an error is a table, whose length is 0
   local version, clock, before, rate, period = unpack('>Bi7I7I6I7', prior)
   known = version == FORMAT and rate == own_rate and period == own_period
   missing, elapsed = before, now - clock
+  keeps = elapsed <= since
 end
 value = nil
 local gained = elapsed * own_rate
@@ -61,9 +63,14 @@ if known and gained >= 0 and gained < WORD then
   missing = missing + cost_parts
   decided = missing < WORD
   if decided and missing <= depth_parts then
-    local rest = missing % own_rate
-    ttl = (missing - rest) / own_rate
-    if rest > 0 then ttl = ttl + 1 end
+    if missing <= short_parts then
+      ttl = SHORT -- or less: the key lives equally long
+    else
+      keeps = false
+      local rest = missing % own_rate
+      ttl = (missing - rest) / own_rate
+      if rest > 0 then ttl = ttl + 1 end
+    end
     value = pack('>Bi7I7I6I7', FORMAT, now, missing, own_rate, own_period)
   end
 end
@@ -298,6 +305,7 @@ if shifted then
   value, ttl = shifted, shifted_ttl
 else
   ttl = reset
+  if behind > 0 then ttl = ttl + 2 * SHORT end -- the span of its own time begins later
   --@encode
 end
 --@write_key

@@ -10,6 +10,12 @@ local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack
 -- exceeds the capacity.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
+-- Time is divided into spans of SHORT µs, and since is the time since this one began. A key that a span writes lives at
+-- least 2·SHORT, so to the end of the next span. Therefore a state that lasts for up to SHORT keeps the TTL of one that
+-- was written in the same span. SETRANGE writes it into the string, in two thirds of the time that a TTL takes.
+local SHORT = 2097152
+local since = now % SHORT
+
 -- FORMAT is the first byte of every state; format.go defines the same number.
 local FORMAT = 1
 
@@ -104,7 +110,7 @@ local ttl_least, ttl_most, ttl_text, ttl_texts = 0, 0, nil, {} -- the TTLs that 
 --- write_key
 if ttl > 0 then
   --@ttl_text
-  err = call('SET', key, value, 'PX', ttl_text).err
+  err = call('PSETEX', key, ttl_text, value).err
 else
   local answer = call('DEL', key)
   if type(answer) == 'table' then err = answer.err end
@@ -114,7 +120,9 @@ end
 --@write_one
 
 --- write_one
-if prior or not values then
+if keeps then
+  --@write_kept
+elseif prior or not values then
   --@write_key
 else
   -- MGET returns nothing for a key of another type. NX preserves such a key, so that it is read and reported as an
@@ -125,18 +133,28 @@ else
   err = answer and answer.err or nil
 end
 
+--- write_kept
+local answer = call('SETRANGE', key, '0', value)
+if type(answer) == 'table' then err = answer.err end
+
 --- ttl_text
--- A number would be formatted with 17 digits, which takes longer. There are eight TTLs between a power of two and the next,
--- rounded up, so that keys of one call share most of their texts: a state says itself when it ends.
+-- A number would be formatted with 17 digits, which takes longer. Above SHORT there are eight TTLs between a power of two
+-- and the next, rounded up, so that keys of one call share most of their texts: a state says itself when it ends.
 if ttl > ttl_most or ttl <= ttl_least then
-  local _, exponent = math.frexp(ttl)
-  local step = 2 ^ (exponent - 4)
-  ttl_least = ttl - ttl % step
-  if ttl_least == ttl then ttl_least = ttl - step end
-  ttl_most = ttl_least + step
-  ttl_text = ttl_texts[ttl_most]
+  local life = 2 * SHORT
+  if ttl <= SHORT then
+    ttl_least, ttl_most = 0, SHORT
+  else
+    local _, exponent = math.frexp(ttl)
+    local step = 2 ^ (exponent - 4)
+    ttl_least = ttl - ttl % step
+    if ttl_least == ttl then ttl_least = ttl - step end
+    ttl_most = ttl_least + step
+    life = math.max(life, ttl_most)
+  end
+  ttl_text = ttl_texts[life]
   if not ttl_text then
-    ttl_text = format('%d', ttl_most / 1000 + 1 + pad)
-    ttl_texts[ttl_most] = ttl_text
+    ttl_text = format('%d', life / 1000 + 1 + pad)
+    ttl_texts[life] = ttl_text
   end
 end

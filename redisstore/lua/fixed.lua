@@ -39,6 +39,8 @@ value = nil
 if known then
   if used == 0 or ends <= now then
     used, ends = 0, now + (align == 1 and period - now % period or period)
+  else
+    keeps = true -- the key lives until the window ends
   end
   used, decided = used + cost, true
   if used <= limit then value, ttl = pack('>BI6i8', FORMAT, used, ends), ends - now end

@@ -221,8 +221,8 @@ else
     elseif from < to then
       middle = call('GETRANGE', key, 24 + 15 * from, 23 + 15 * to)
     end
-    answer = call('SET', key,
-      pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
+    answer = call('PSETEX', key, ttl,
+      pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, 0, n - head) .. prefix .. middle .. last)
   else
     -- The expiry is set first, so that it is not too short if a later write fails.
     answer = call('PEXPIRE', key, ttl)

@@ -10,6 +10,7 @@ list, some, longest = {}, nil, 0
 --- write_fast
 if values then
   local before = longest
+  ttl = math.max(ttl, SHORT)
   if ttl >= longest or 4 * ttl < longest then
     local _, exponent = math.frexp(ttl)
     longest = 2 ^ (exponent + exponent % 2)
@@ -35,13 +36,13 @@ for class, some in pairs(list) do
   local life = format('%d', math.abs(class) / 1000 + 1 + pad) -- not in ttl_text, which later writes may reuse
   some[n + 1], some[n + 2], some[n + 3] = 'PX', life, fresh
   local answer = n > 2 and call('MSETEX', n / 2, unpack_list(some)) or 0
-  -- SET writes a single key. It also writes the keys if MSETEX fails: on a Cluster's node that lacks it, without the
-  -- permission for it, with an error that SET returns too, or with NX, if one of the keys has another type.
+  -- A single key is written by itself. So are all if MSETEX fails: on a Cluster's node that lacks it, without the
+  -- permission for it, with an error that these commands return too, or with NX, if one of the keys has another type.
   for i = 1, answer == 1 and 0 or n, 2 do
     if fresh then
       answer = call('SET', some[i], some[i + 1], 'PX', life, fresh)
     else
-      answer = call('SET', some[i], some[i + 1], 'PX', life)
+      answer = call('PSETEX', some[i], life, some[i + 1])
     end
     local status = 255
     if not answer then

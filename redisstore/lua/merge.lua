@@ -35,7 +35,7 @@ while a < count do
     else
       cost = same_cost
     end
-    local decided, before, read_error = false, prior or '\0', nil
+    local decided, keeps, before, read_error = false, false, prior or '\0', nil
     if same_cost > 0 then -- nearly all operations end here
       --@fast
       if value then

@@ -8,7 +8,7 @@ local function try(name, ...)
   end
 end
 try('time') try('set', k, 'x', 'px', '1000') try('get', k) try('mget', k) try('getrange', k, 0, 1) try('setrange', k, 0, 'y')
-try('strlen', k) try('pexpire', k, '1000') try('del', k)
+try('strlen', k) try('psetex', k, '1000', 'x') try('pexpire', k, '1000') try('del', k)
 try('pttl', k) try('hset', k, 'f', 'v') try('hget', k, 'f') try('hmget', k, 'f') try('hdel', k, 'f') try('del', k)
 try('zadd', k, '1', 'm') try('zscore', k, 'm') try('zrange', k, 0, 0) try('zrangebyscore', k, '-inf', '1') try('zcard', k) try('zrem', k, 'm')
 try('zremrangebyscore', k, '-inf', '1')

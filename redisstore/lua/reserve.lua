@@ -169,7 +169,7 @@ for j = 1, count do
       if returns and returns.value and not err then
         ttl = returns.ends - now
         --@ttl_text
-        err = call('SET', returns.key, returns.value, 'PX', ttl_text).err
+        err = call('PSETEX', returns.key, ttl_text, returns.value).err
       end
     end
     failed = failed or err
