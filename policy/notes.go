@@ -192,7 +192,7 @@ func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 			continue
 		}
 		c.Policies.byName[name].rules.each(func(key string, _ rule) {
-			if !slices.ContainsFunc(charges, func(c *route.Charge) bool { return c.MayCount(key) }) {
+			if !slices.ContainsFunc(charges, func(c *route.Charge) bool { return c.MayCount(OverrideKey(key)) }) {
 				all = append(all, fmt.Sprintf("no request of a route has the key %s of an override of policy %s; the first route with this policy counts by %s",
 					engine.Quote(key), name, strings.Join(keyOf(charges[0]), ", ")))
 			}

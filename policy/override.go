@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/internal/glob"
@@ -32,8 +31,7 @@ type byKey[T any] struct {
 
 // add adds the value for a key, written as text ([KeyText]), or for the keys that match a pattern.
 func (o *byKey[T]) add(key string, value T) error {
-	key = OverrideKey(key)
-	if strings.Contains(key, "*") {
+	if isPattern(key) {
 		if o.patterns.Len() == maxPatterns {
 			return invalid("key", engine.Quote(key), "at most "+strconv.Itoa(maxPatterns)+" patterns for a policy")
 		}
@@ -45,6 +43,7 @@ func (o *byKey[T]) add(key string, value T) error {
 	if o.exact == nil {
 		o.exact = map[string]T{}
 	}
+	key = OverrideKey(key)
 	if _, exists := o.exact[key]; exists {
 		return invalid("key", engine.Quote(key), "each key once for a policy")
 	}
@@ -61,10 +60,11 @@ func (o *byKey[T]) values() (all []T) {
 	return all
 }
 
-// each calls visit for each override, in order of precedence: exact keys sorted by name, then patterns.
-func (o *byKey[T]) each(visit func(key string, value T)) {
+// each calls visit for each override, with its key as text, in order of precedence: exact keys sorted by name, then
+// patterns.
+func (o *byKey[T]) each(visit func(text string, value T)) {
 	for _, key := range slices.Sorted(maps.Keys(o.exact)) {
-		visit(key, o.exact[key])
+		visit(KeyText(key), o.exact[key])
 	}
 	o.patterns.Each(visit)
 }

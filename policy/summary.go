@@ -63,12 +63,12 @@ func (p *Policy) HasOverrides() bool {
 func (p *Policy) overrides() (all []OverrideSummary) {
 	add := func(target string, rules *overrides) {
 		rules.each(func(key string, limit rule) {
-			all = append(all, OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: KeyText(key), Limit: limit.String()})
+			all = append(all, OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: key, Limit: limit.String()})
 		})
 	}
 	add(p.Name+"/", p.rules)
 	p.classes.keys.each(func(key, class string) {
-		all = append(all, OverrideSummary{Key: KeyText(key), Limit: "class " + class})
+		all = append(all, OverrideSummary{Key: key, Limit: "class " + class})
 	})
 	for i := range p.members {
 		if m := &p.members[i]; p.combined && m.policy == p {

@@ -182,7 +182,7 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Active
 	made, err := a.Policies.Change(r.Context(), c)
 	if err == nil {
 		a.history.add(adminapi.Action{
-			Action: "change", Policy: made.Policy, KeyFields: adminapi.NewKey(policy.OverrideKey(made.Key)), Author: made.Author, User: made.User, Reason: made.Reason,
+			Action: "change", Policy: made.Policy, KeyFields: adminapi.KeyFields{Key: made.Key}, Author: made.Author, User: made.User, Reason: made.Reason,
 			Fields: made.Fields, Expires: made.Expires, Before: made.Before, After: made.After,
 		})
 	}
@@ -255,7 +255,7 @@ func (a *api) clear(r *http.Request, body *adminapi.ChangeName) (adminapi.Change
 	}
 	cleared, err := a.clearOverride(r.Context(), body.Policy, key, policies.By{Author: body.Author, User: caller(r), Reason: body.Reason})
 	if err == nil {
-		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.NewKey(policy.OverrideKey(cleared.Key)), Author: body.Author, User: caller(r), Reason: body.Reason, Before: cleared.Before, After: cleared.After})
+		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.KeyFields{Key: cleared.Key}, Author: body.Author, User: caller(r), Reason: body.Reason, Before: cleared.Before, After: cleared.After})
 	}
 	return cleared.Change, err
 }

@@ -16,8 +16,8 @@ var (
 	ResetKey   = Call[Units, Reset]{Pattern: "POST /admin/v1/keys/reset", Acts: true}
 )
 
-// KeyFields contains a key, as text or, if the key is not valid UTF-8, as base64. The text base64:… stands for the same
-// key: see [policy.KeyText].
+// KeyFields contains a key, as text or, if the key is not valid UTF-8 or contains *, as base64. The text base64:… stands
+// for the same key: see [policy.KeyText].
 type KeyFields struct {
 	Key       string `json:"key,omitempty"`
 	KeyBase64 string `json:"key_base64,omitempty"`

@@ -1,6 +1,6 @@
 // Made from server/internal/adminapi by `go test ./internal/page -update` in server/: change it there.
 
-/** KeyFields contains a key, as text or, if the key is not valid UTF-8, as base64. The text base64:… stands for the same key: see [policy.KeyText]. */
+/** KeyFields contains a key, as text or, if the key is not valid UTF-8 or contains *, as base64. The text base64:… stands for the same key: see [policy.KeyText]. */
 export interface KeyFields {
   key?: string;
   key_base64?: string;
