@@ -73,9 +73,6 @@ func (d *draft) build() (spec, error) {
 	if d.has("name") && (s.name == "" || len(s.name) > maxNameBytes) {
 		return s, invalid("name", s.name, "1 to 64 bytes")
 	}
-	if s.name == DefaultName {
-		s.name = ""
-	}
 	for i := range fields {
 		if f := &fields[i]; f.flag != nil && d.has(f.Name) {
 			*f.flag(&s.numbers) = true

@@ -10,6 +10,7 @@ import (
 	"testing"
 	_ "time/tzdata"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -129,6 +130,21 @@ overrides:
 	got := fmt.Sprint(c.Policies.Leased())
 	if want := "map[policy:a:[90/s 9/s] policy:c:[sliding-window 5/1m segments 50 strict]]"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestDefaultName checks that a limit of "all" that is named default keeps the counter of a policy's single limit, so
+// that a second limit can be added without a fresh start of the first.
+func TestDefaultName(t *testing.T) {
+	c, err := policy.Parse("x.yaml", []byte("policies: {a: {all: [{name: default, algorithm: fixed-window, limit: 5, window: 1h}, fixed-window 9/1d]}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := c.Policies.Get("a")
+	for i, want := range []string{engine.DefaultName, "2"} {
+		if got := p.Charges(nil, "k", 1)[i].Limit.Name(); got != want {
+			t.Errorf("limit %d is named %q, want %q", i+1, got, want)
+		}
 	}
 }
 

@@ -37,9 +37,8 @@ func throttle(c *Config) ([]string, error) {
 	}
 	rates := c.Limit.Rates()
 	n := c.Limit.Numbers()
-	same := engine.Bucket(c.Limit.Rate(0),
-		engine.Setting{Field: "burst", Units: n.Burst}, engine.Setting{Field: "name", Word: c.Limit.Name()})
-	if same != c.Limit || rates[0].Period%time.Second != 0 {
+	same := engine.Bucket(c.Limit.Rate(0), engine.Setting{Field: "burst", Units: n.Burst})
+	if *same.Numbers() != *n || rates[0].Period%time.Second != 0 {
 		return nil, &engine.InputError{Field: "limit", Value: c.Limit.String(), Accepted: "on RESP a token bucket without debt, its period whole seconds; others by --policy"}
 	}
 	number := func(v int64) string { return strconv.FormatInt(v, 10) }
