@@ -235,6 +235,9 @@ func (a *all) addSecrets(u *User, digests []string) error {
 		if err != nil || len(digest) != sha256.Size {
 			return engine.InvalidInput("sha256", "not 64 hexadecimal digits", "the output of sha256sum")
 		}
+		if [sha256.Size]byte(digest) == sha256.Sum256(nil) { // sha256sum had no input: everybody has this secret
+			return engine.InvalidInput("sha256", "the hash of nothing", "the hash of a secret")
+		}
 		if other := a.byDigest[[sha256.Size]byte(digest)]; other != nil {
 			return engine.InvalidInput("sha256", "also of "+other.Name, "a secret of its own")
 		}
