@@ -19,6 +19,7 @@ const maxTarget = 8 << 10
 // authorize decides the request described by the proxy's headers, using the routes.
 func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
+	problem.Unread(w, r) // a proxy can copy the length of a body that it does not send
 	denied, err := deniedStatus(r.URL.Query())
 	if err != nil {
 		a.refused(service.Undescribed)

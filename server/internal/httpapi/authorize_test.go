@@ -1,11 +1,15 @@
 package httpapi
 
 import (
+	"bufio"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/headgatetest"
@@ -189,5 +193,28 @@ func TestPagesReadDenials(t *testing.T) {
 		if got := answer.Header().Get("Access-Control-Allow-Origin"); answer.Code != 200 && i < 2 || answer.Code != 429 && i >= 2 || got != want {
 			t.Errorf("request %d of %s: %d, %v", i, origin, answer.Code, answer.Header())
 		}
+	}
+}
+
+// TestAuthorizeWithoutBody checks that a call is answered without the body that its header announces: a proxy can copy
+// the Content-Length of its client's request, and not send the body.
+func TestAuthorizeWithoutBody(t *testing.T) {
+	h, _ := newAuthorizer(t)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	io.WriteString(conn, "GET /v1/authorize HTTP/1.1\r\nHost: a\r\nX-Original-Method: POST\r\nX-Original-URI: /users/7\r\nContent-Length: 9\r\n\r\n")
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK || !response.Close {
+		t.Errorf("%s, close %v; the next call must not be read as the body", response.Status, response.Close)
 	}
 }
