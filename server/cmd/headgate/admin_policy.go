@@ -105,6 +105,9 @@ func newOverride() *cobra.Command {
 					for i := range answer.Changes {
 						one := &answer.Changes[i]
 						fmt.Fprintf(w, "%s: %s\n", strings.TrimSuffix(one.Policy+" "+printable(one.Key), " "), one.Before+" → "+one.After+", "+changeText(&one.Change))
+						if one.Ignored != "" {
+							fmt.Fprintf(w, "  ignored: %s\n", one.Ignored)
+						}
 					}
 				})
 			},

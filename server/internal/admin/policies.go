@@ -28,14 +28,14 @@ type changeName struct{ policy, key string }
 // inForce holds the active policies and changes, read at the same instant.
 type inForce struct {
 	file, current *policy.Config
-	changes       map[changeName]*adminapi.Change
+	changes       map[changeName]*policies.Change
 }
 
 func (a *api) inForce() inForce {
 	file, current, changes := a.Policies.InForce()
-	f := inForce{file: file, current: current, changes: make(map[changeName]*adminapi.Change, len(changes))}
+	f := inForce{file: file, current: current, changes: make(map[changeName]*policies.Change, len(changes))}
 	for i := range changes {
-		f.changes[changeName{changes[i].Policy, changes[i].Key}] = &changes[i].Change
+		f.changes[changeName{changes[i].Policy, changes[i].Key}] = &changes[i]
 	}
 	return f
 }
@@ -43,10 +43,19 @@ func (a *api) inForce() inForce {
 // active returns the active change to a target. It returns nil if none exists.
 func (f *inForce) active(policy, key string) *adminapi.ActiveChange {
 	c := f.changes[changeName{policy, key}]
-	if c == nil {
+	if c == nil || c.Ignored != nil {
 		return nil
 	}
-	return &adminapi.ActiveChange{Change: *c, Before: policies.Describe(f.file, policy, key), After: policies.Describe(f.current, policy, key)}
+	described := f.describe(c)
+	return &described
+}
+
+func (f *inForce) describe(c *policies.Change) adminapi.ActiveChange {
+	d := adminapi.ActiveChange{Change: c.Change, Before: policies.Describe(f.file, c.Policy, c.Key), After: policies.Describe(f.current, c.Policy, c.Key)}
+	if c.Ignored != nil {
+		d.Ignored = c.Ignored.Error()
+	}
+	return d
 }
 
 // view returns one policy, with at most the given number of overrides. It returns false if there is no policy with this
@@ -128,8 +137,8 @@ func (a *api) showPolicy(r *http.Request, _ *adminapi.None) (adminapi.PolicyView
 
 func (a *api) listChanges(*http.Request, *adminapi.None) (adminapi.Changes, error) {
 	f, answer := a.inForce(), adminapi.Changes{Changes: []adminapi.ActiveChange{}}
-	for name := range f.changes {
-		answer.Changes = append(answer.Changes, *f.active(name.policy, name.key))
+	for _, c := range f.changes {
+		answer.Changes = append(answer.Changes, f.describe(c))
 	}
 	slices.SortFunc(answer.Changes, func(x, y adminapi.ActiveChange) int {
 		return cmp.Or(cmp.Compare(x.Policy, y.Policy), cmp.Compare(x.Key, y.Key))
@@ -182,7 +191,7 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Active
 	made, err := a.Policies.Change(r.Context(), c)
 	if err == nil {
 		a.history.add(adminapi.Action{
-			Action: "change", Policy: made.Policy, KeyFields: adminapi.KeyFields{Key: made.Key}, Author: made.Author, User: made.User, Reason: made.Reason,
+			Action: "change", Policy: made.Policy, KeyFields: adminapi.NewOverrideKey(made.Key), Author: made.Author, User: made.User, Reason: made.Reason,
 			Fields: made.Fields, Expires: made.Expires, Before: made.Before, After: made.After,
 		})
 	}
@@ -255,7 +264,7 @@ func (a *api) clear(r *http.Request, body *adminapi.ChangeName) (adminapi.Change
 	}
 	cleared, err := a.clearOverride(r.Context(), body.Policy, key, policies.By{Author: body.Author, User: caller(r), Reason: body.Reason})
 	if err == nil {
-		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.KeyFields{Key: cleared.Key}, Author: body.Author, User: caller(r), Reason: body.Reason, Before: cleared.Before, After: cleared.After})
+		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.NewOverrideKey(cleared.Key), Author: body.Author, User: caller(r), Reason: body.Reason, Before: cleared.Before, After: cleared.After})
 	}
 	return cleared.Change, err
 }

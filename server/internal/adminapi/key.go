@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -29,6 +30,14 @@ func NewKey(key string) KeyFields {
 		return KeyFields{Key: key}
 	}
 	return KeyFields{KeyBase64: base64.StdEncoding.EncodeToString([]byte(key))}
+}
+
+// NewOverrideKey returns the fields of the key or pattern that an override names.
+func NewOverrideKey(text string) KeyFields {
+	if strings.Contains(text, "*") {
+		return KeyFields{Key: text}
+	}
+	return NewKey(policy.OverrideKey(text))
 }
 
 // WholeKeyBytes is the length, in bytes, of the longest keys that tables show in full.

@@ -79,6 +79,8 @@ type ActiveChange struct {
 	// describes its current form. An example is "100/s burst 200".
 	Before string `json:"before"`
 	After  string `json:"after"`
+	// Ignored says, in a list, why the change does not fit the file. Such a change has no effect until it fits again.
+	Ignored string `json:"ignored,omitempty"`
 }
 
 // Changes are all changes on top of the file.

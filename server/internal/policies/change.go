@@ -31,6 +31,8 @@ type Change struct {
 	// Before and After describe the target before and after the change was made or cleared. See [Describe].
 	Before string `json:"-"`
 	After  string `json:"-"`
+	// Ignored is the error because of which the change is not active, or nil.
+	Ignored error `json:"-"`
 }
 
 // By says who makes or clears a change: the name that the operator wrote, the user that the admin listener has

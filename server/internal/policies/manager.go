@@ -58,6 +58,7 @@ type Manager struct {
 	unread   bool              // New could not read the changes
 	pending  bool              // the changes are not active yet
 	active   []Change          // not expired, and compatible with the file
+	ignored  []Change          // not expired, and incompatible
 	broken   map[name]int64    // versions of incompatible changes that have been logged
 	refused  bool              // the file was invalid when it was last read
 }
@@ -200,13 +201,13 @@ func (m *Manager) find(n name) *Change {
 	return &m.changes[i]
 }
 
-// InForce returns the base configuration, the current configuration, and the active changes. The base configuration
-// contains the policies of the file and those from SetExternal. The current one also contains the changes, which are
-// sorted by policy and key.
+// InForce returns the base configuration, the current configuration, and the changes. The base configuration contains
+// the policies of the file and those from SetExternal. The current one also contains the changes that fit them; the
+// others are Ignored.
 func (m *Manager) InForce() (file, current *policy.Config, changes []Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.base, m.current, slices.Clone(m.active)
+	return m.base, m.current, slices.Concat(m.active, m.ignored)
 }
 
 // load reads other servers' changes.
@@ -254,7 +255,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 	}
 	config, left := base.With(onFile)
 	generation, err := m.config.Apply(ctx, config)
-	m.base, m.current, m.active, m.pending = base, config, live[:0:0], false
+	m.base, m.current, m.active, m.ignored, m.pending = base, config, live[:0:0], nil, false
 	known := m.broken
 	m.broken = map[name]int64{}
 	for i, c := range live {
@@ -262,6 +263,8 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 			m.active = append(m.active, c)
 			continue
 		}
+		c.Ignored = left[i]
+		m.ignored = append(m.ignored, c)
 		if m.awaited {
 			continue
 		}

@@ -91,6 +91,8 @@ export interface ActiveChange extends Change {
   /** Before describes the policy or the key before the change was made or, in a list, as defined in the file. After describes its current form. An example is "100/s burst 200". */
   before: string;
   after: string;
+  /** Ignored says, in a list, why the change does not fit the file. Such a change has no effect until it fits again. */
+  ignored?: string;
 }
 
 /** Changes are all changes on top of the file. */
