@@ -37,8 +37,8 @@ func (m *Manager) Reload(ctx context.Context) error {
 	m.file = next
 	m.apply(ctx, next.WithExternal(m.external))
 	for i := range m.active {
-		if c := &m.active[i]; !next.EqualPolicy(before, c.Policy) {
-			m.config.Logger.Warn("edit of the policies file has no effect: an operator's change is in force", "policy", c.Policy, "key", c.Key,
+		if c := &m.active[i]; !next.EqualTarget(before, c.Policy, c.Key) {
+			m.config.Logger.Warn("edit of the policies file has no effect: an operator's change is in force", "policy", c.Policy, "key", m.config.ShowKey(c.Key),
 				"author", c.Author, "user", c.User, "reason", c.Reason, "version", c.Version)
 		}
 	}
