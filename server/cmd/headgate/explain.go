@@ -86,7 +86,7 @@ func (f *explainFlags) read() (route.Request, error) {
 // match.
 func printExplanation(w io.Writer, path string, e *policy.Explanation) {
 	line := func(name, format string, values ...any) {
-		fmt.Fprintf(w, "%-8s "+format+"\n", append([]any{name}, values...)...)
+		fmt.Fprintf(w, "%-8s %s\n", name, printable(fmt.Sprintf(format, values...))) // the path is decoded
 	}
 	line("host", "%s", cmp.Or(e.Host, "none"))
 	line("path", "%s", e.Path)
