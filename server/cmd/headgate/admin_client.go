@@ -79,7 +79,7 @@ func (a *adminClient) client() (*adminapi.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := a.certificates.config()
+	config, err := a.certificates.config(a.admin, "https://")
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -73,26 +74,27 @@ func addCost(c *cobra.Command, units *int64) {
 }
 
 // open connects to the server.
-func (f *clientFlags) open() (*respclient.Client, error) {
+func (f *clientFlags) open(config *tls.Config) (*respclient.Client, error) {
 	o := respclient.Options{Timeout: f.timeout}
 	if o.User = os.Getenv(userVariable); o.User != "" {
 		o.Secret = os.Getenv(secretVariable)
 	}
 	address, secure := strings.CutPrefix(f.server, "rediss://")
 	if secure {
-		var err error
-		if o.TLS, err = f.certificates.config(); err != nil {
-			return nil, err
-		}
+		o.TLS = config
 	}
 	return respclient.Open(strings.TrimPrefix(address, "redis://"), o)
 }
 
 // call sends one command on a new connection and returns the reply.
 func (f *clientFlags) call(words []string) (rueidis.RedisMessage, error) {
+	config, err := f.certificates.config(f.server, "rediss://")
+	if err != nil {
+		return rueidis.RedisMessage{}, err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
 	defer cancel()
-	client, err := f.open()
+	client, err := f.open(config)
 	if err == nil {
 		defer client.Close()
 		var reply rueidis.RedisMessage

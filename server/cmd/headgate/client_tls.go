@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -20,8 +21,12 @@ func (f *certificateFlags) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "key", "", "`file` with the private key of --cert in PEM")
 }
 
-// config returns the TLS configuration.
-func (f *certificateFlags) config() (*tls.Config, error) {
+// config returns the TLS configuration for a server's address, which begins with the scheme if the server speaks TLS.
+// With another address the flags are an error: the call, with its secret, would not be encrypted.
+func (f *certificateFlags) config(address, scheme string) (*tls.Config, error) {
+	if f.ca+f.cert+f.key != "" && !strings.HasPrefix(address, scheme) {
+		return nil, fmt.Errorf("--ca, --cert and --key: accepted: with the address of a server that speaks TLS, %shost:port", scheme)
+	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.ca != "" {
 		all, err := files.Certificates(f.ca)

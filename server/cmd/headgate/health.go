@@ -34,7 +34,7 @@ func newHealth() *cobra.Command {
 		Long: "Check that a server or gateway runs: GET " + daemon.AlivePath + " on its HTTP listener,\nor " + daemon.ReadyPath + " with --ready. No limit counts these requests.\n\n" +
 			"Exit status: 0 healthy, 1 unhealthy or not reachable, 2 invalid flags or files.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			config, err := h.certificates.config()
+			config, err := h.certificates.config(h.http, "https://")
 			if err != nil {
 				return err
 			}
