@@ -207,11 +207,8 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer
 		switch {
 		case shared:
 			s.kept(op, r, own)
-		case op.Kind == engine.OpAcquire:
+		case op.Kind == engine.OpAcquire || hasPermits(op):
 			s.acquired(op, r, outside[i] || meantime)
-		case hasPermits(op):
-			permits, _ := op.Permits()
-			s.acquired(&permits, r, outside[i] || meantime)
 		case op.Kind == engine.OpRenew && r.Err == nil && !r.Allowed:
 			s.releaseShare(op) // it has ended in the store
 		case op.Kind == engine.OpRelease && (engine.Away(r.Err) || unknown(r.Err)):

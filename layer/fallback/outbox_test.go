@@ -227,10 +227,13 @@ func TestUnknownAcquireDeniedByShare(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		for i := range 5 { // all of the share of 10 for two
-			if r := acquire(t, all[0].store, engine.OpAcquire, fmt.Sprint(i)); !r.Allowed {
+		for i := range 10 { // the last of them leaves nothing to the share of 5
+			if r := acquire(t, all[(i+1)%2].store, engine.OpAcquire, fmt.Sprint(i)); !r.Allowed {
 				t.Fatalf("%+v", r)
 			}
+		}
+		for i := range 5 {
+			acquire(t, all[1].store, engine.OpRelease, fmt.Sprint(2*i))
 		}
 		s.answer(false)
 		if r := acquire(t, all[0].store, engine.OpAcquire, "sixth"); r.Err != nil || r.Allowed {
@@ -428,21 +431,21 @@ func TestSharesCountPermitsOfTheStore(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		granted(5)
-		for i := range 7 {
-			if r := acquire(t, all[0].store, engine.OpAcquire, fmt.Sprint("store", i)); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Exact {
+		for i := range 8 {
+			if r := acquire(t, all[i%2].store, engine.OpAcquire, fmt.Sprint("store", i)); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Exact {
 				t.Fatalf("%+v", r)
 			}
 		}
-		granted(0)
-		for i := range 4 {
-			acquire(t, all[0].store, engine.OpRelease, fmt.Sprint("store", i))
-		}
-		granted(2)
-		do(t, s, engine.Single(engine.OpReset, "k", ten, 0))
-		if r := acquire(t, all[0].store, engine.OpRenew, "store5"); r.Err != nil || r.Allowed {
-			t.Errorf("a permit that the store has lost: %+v", r)
+		granted(1)
+		for i := range 2 {
+			acquire(t, all[0].store, engine.OpRelease, fmt.Sprint("store", 2*i))
 		}
 		granted(3)
+		do(t, s, engine.Single(engine.OpReset, "k", ten, 0))
+		if r := acquire(t, all[0].store, engine.OpRenew, "store6"); r.Err != nil || r.Allowed {
+			t.Errorf("a permit that the store has lost: %+v", r)
+		}
+		granted(4)
 		op, r := call(t, all[0].store, "list", 1)
 		if r.Err != nil || !r.Allowed {
 			t.Fatalf("%+v", r)
@@ -459,4 +462,49 @@ func TestSharesCountPermitsOfTheStore(t *testing.T) {
 			t.Errorf("beside two of two: %+v", r)
 		}
 	})
+}
+
+// Permits that other processes release, as behind a load balancer, do not use up the shares of the process that acquired
+// them, neither in an outage nor after a loss.
+func TestPermitsReleasedElsewhere(t *testing.T) {
+	for _, fair := range []bool{false, true} {
+		limit := ten
+		if fair {
+			limit = rule.FairConcurrency(10, rule.LeaseTime(time.Minute))
+		}
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(t)
+			all := s.start(t, 2, fallback.Config{})
+			defer end(t, all)
+			ask := func(process int, kind engine.Kind, id int) engine.Answer {
+				op := engine.Single(kind, "k", limit, 1)
+				op.Space, op.ID = "s", fmt.Sprint(id)
+				r := do(t, all[process].store, op)
+				return *r
+			}
+			for i := range 20 {
+				if r := ask(0, engine.OpAcquire, i); !r.Allowed || r.Promise.Mode != engine.Exact {
+					t.Fatalf("%d: %+v", i, r)
+				}
+				if r := ask(1, engine.OpRelease, i); !r.Found {
+					t.Fatalf("%d: %+v", i, r)
+				}
+			}
+			s.set(headgate.ErrStoreUnavailable, false)
+			for i := range 3 {
+				if r := ask(0, engine.OpAcquire, 100+i); !r.Allowed {
+					t.Errorf("permit %d of a share of 5: %+v", i, r)
+				}
+				ask(0, engine.OpRelease, 100+i)
+			}
+			s.set(nil, false)
+			s.lose(t)
+			time.Sleep(5 * time.Second)
+			for i := range 3 {
+				if r := ask(0, engine.OpAcquire, 200+i); !r.Allowed || r.Promise.Mode != engine.Fallback {
+					t.Errorf("permit %d after a loss: %+v", i, r)
+				}
+			}
+		})
+	}
 }

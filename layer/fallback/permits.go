@@ -118,35 +118,72 @@ func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 	return found
 }
 
-// acquired handles the answer to an acquire.
+// acquired handles the answer to an acquire, or to a reserve of permits.
 func (s *Store) acquired(op *engine.Op, r *engine.Answer, outside bool) {
+	permits, _ := op.Acquires()
 	switch {
 	case unknown(r.Err):
-		s.queueRelease(op)
+		s.queueRelease(&permits)
 	case r.Err == nil && r.Allowed && r.Promise.Mode != engine.Fallback:
-		s.outbox.held(op)
-		s.count(op)
+		s.outbox.held(&permits)
+		s.count(&permits, leftInStore(op, r))
 		if outside {
 			r.Promise = engine.Promise{Mode: engine.Fallback}
-			for i := range op.Charges {
-				r.Promise.OvershootMax = max(r.Promise.OvershootMax, s.bound(op.Charges[i].Limit))
+			for i := range permits.Charges {
+				r.Promise.OvershootMax = max(r.Promise.OvershootMax, s.bound(permits.Charges[i].Limit))
 			}
 		}
 	}
 }
 
+// leftInStore returns the units that the answer to an operation leaves, for each charge of its [engine.Op.Acquires].
+func leftInStore(op *engine.Op, r *engine.Answer) (left []int64) {
+	for i := range op.Charges {
+		if c := &op.Charges[i]; op.Kind == engine.OpAcquire || c.Limit.Algorithm().Holds() && c.Cost > 0 {
+			left = append(left, max(0, r.Of(i).Limit-heldIn(r.Of(i))))
+		}
+	}
+	return left
+}
+
+// heldIn returns the units that the holders of a limit have together.
+func heldIn(s *engine.Standing) int64 {
+	if s.HeldByAll > 0 {
+		return s.HeldByAll
+	}
+	return s.Limit - s.Remaining
+}
+
 // count adds a permit of the store to this process's own, so that its share grants only what is left of it. The share may
 // be smaller than what the process holds.
-func (s *Store) count(op *engine.Op) {
+//
+// This process does not see the releases that other processes receive. Therefore it counts at most what leaves its share
+// the part of the units left in the store that a share begins with. The newest permit then stands for all.
+func (s *Store) count(op *engine.Op, left []int64) {
 	own := *op
 	own.Charges = slices.Clone(op.Charges)
 	for i := range own.Charges {
 		c := &own.Charges[i]
 		c.Limit = engine.MostPermits(engine.Shares(c.Limit, 1)[0], time.Duration(c.Limit.Numbers().Period)*time.Microsecond)
 	}
-	if r := s.alone(&own); r.Err == nil { // if there is no room, the share grants more, within its bound
-		_, longest := leases(op)
-		s.permits.given(s.now() + longest)
+	r := s.alone(&own)
+	if r.Err != nil { // if there is no room, the share grants more, within its bound
+		return
+	}
+	_, longest := leases(op)
+	s.permits.given(s.now() + longest)
+	n, _ := s.processes.count()
+	over := false
+	for i := range own.Charges {
+		held, share := heldIn(r.Of(i)), engine.Shares(op.Charges[i].Limit, max(n, 1))[0].Capacity()
+		own.Charges[i].Cost = min(held, max(0, share-part(left[i], max(n, 1))))
+		over = over || own.Charges[i].Cost < held
+	}
+	if over && !s.outbox.holds(op) {
+		own.Kind = engine.OpReset
+		s.alone(&own)
+		own.Kind = engine.OpAcquire
+		s.alone(&own)
 	}
 }
 

@@ -237,11 +237,14 @@ func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n i
 		level = refilled(share.Numbers(), s.elapsed())
 	}
 	if left, known := s.left(hash, p, op.Charges[charge].Limit, begunShare); known {
-		level = min(level, max(left/n, min(left, 1)))
+		level = min(level, part(left, n))
 	}
 	space, key := op.Counted(charge)
 	s.lower(space, key, share, level)
 }
+
+// part returns one nth of the units that are left, and at least one if there are any.
+func part(left, n int64) int64 { return max(left/n, min(left, 1)) }
 
 // lower lowers the counter of a key in this process to the given number of units.
 func (s *Store) lower(space, key string, limit engine.Limit, level int64) {
