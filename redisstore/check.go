@@ -115,7 +115,6 @@ func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings 
 			return append(warnings, "the server answers: "+answer), nil
 		}
 	}
-	s.working.server()
 	return warnings, nil
 }
 

@@ -5,7 +5,7 @@ import "sync/atomic"
 // working remembers whether a server has worked for this store. A refusal by such a server is an outage like any other.
 // A refusal before is a mistake in the settings, which failure modes must not hide.
 type working struct {
-	once  atomic.Bool           // a charge, or the check of the server, had no error
+	once  atomic.Bool           // a charge had no error
 	first atomic.Pointer[Error] // the last refusal before that
 }
 
@@ -42,7 +42,7 @@ func (w *working) refused(e *Error) {
 }
 
 // Refused returns the server's last refusal if the server has answered only with refusals so far. It returns nil once a
-// charge or [Store.Check] had no error, and while the server has not answered at all.
+// charge had no error, and while the server has not refused anything.
 func (s *Store) Refused() error {
 	if e := s.working.first.Load(); e != nil && !s.working.once.Load() {
 		return e

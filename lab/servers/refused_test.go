@@ -65,6 +65,27 @@ func TestServerWithFullRedis(t *testing.T) {
 	}
 }
 
+// A server whose Redis answers, but lacks what every decision needs, is not ready until it is mended, so that a rolling
+// update stops.
+func TestServerWithoutPermissionIsNotReady(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	for _, missing := range []string{"time", "evalsha"} {
+		t.Run(missing, func(t *testing.T) {
+			s.MustDo("acl", "setuser", missing, "on", ">pw", "~*", "+@all", "-"+missing)
+			w := openWeb(t, daemon.Config{Store: "redis://" + missing + ":pw@" + s.Addr() + "?prefix=" + missing, StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 1}}})
+			w.until(http.StatusServiceUnavailable, "/readyz", "")
+			if _, body := w.status("/readyz", ""); !strings.Contains(body, "no_permission") {
+				t.Errorf("the reason is %s", body)
+			}
+			w.want(http.StatusServiceUnavailable, `{"key":"k","limit":"1000000/s"}`)
+			s.MustDo("acl", "setuser", missing, "+"+missing)
+			w.until(http.StatusOK, "/readyz", "") // without a request
+			w.until(http.StatusOK, "/v1/allow", `{"key":"k","limit":"1000000/s"}`)
+		})
+	}
+}
+
 // A server without requests shows an outage of its Redis, and its end.
 func TestIdleServerShowsAnOutage(t *testing.T) {
 	t.Parallel()
