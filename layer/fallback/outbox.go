@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// maxOutbox bounds the number of operations owed to the store. Beyond this bound a settlement returns an error, a
-	// share grants no permit, and a permit whose acquire got no answer stays until its lease ends.
+	// maxOutbox bounds the number of operations owed to the store. Operations of one kind on one namespace can use half of
+	// it, those of another half of the rest, and so on: a client that releases permits that nobody has, or acquires for
+	// keys that it makes up, must not use up the room of others. Beyond the bound a settlement returns an error, a share
+	// grants no permit, and a permit whose acquire got no answer stays until its lease ends.
 	maxOutbox = 1 << 16
 	// outboxBatch is the number of owed operations sent in one call.
 	outboxBatch = 256
@@ -27,11 +29,12 @@ const (
 type outbox struct {
 	mu      sync.Mutex
 	ops     map[outboxKey]*outboxOp
-	outside map[outboxKey]int // by space and key: number of permits that shares granted and the store does not have
-	count   atomic.Int64      // number of owed operations
-	permits atomic.Int64      // number of permits among them
-	lost    atomic.Int64      // number of settlements whose reservations ended first
-	given   atomic.Int64      // number of permits ever granted by shares
+	parts   map[outboxPart]int // number of ops
+	outside map[outboxKey]int  // by space and key: number of permits that shares granted and the store does not have
+	count   atomic.Int64       // number of owed operations
+	permits atomic.Int64       // number of permits among them
+	lost    atomic.Int64       // number of settlements whose reservations ended first
+	given   atomic.Int64       // number of permits ever granted by shares
 	wake    chan struct{}
 }
 
@@ -39,6 +42,12 @@ type outbox struct {
 type outboxKey struct {
 	settles        bool
 	space, key, id string
+}
+
+// outboxPart is a kind of operations on one namespace.
+type outboxPart struct {
+	kind  engine.Kind
+	space string
 }
 
 // outboxOp is one operation owed to the store.
@@ -68,6 +77,8 @@ func (d *outboxOp) asked(now int64) engine.Op {
 	return op
 }
 
+func partOf(op *engine.Op) outboxPart { return outboxPart{kind: op.Kind, space: op.Space} }
+
 func nameOf(op *engine.Op) outboxKey {
 	return outboxKey{settles: op.Kind == engine.OpSettle, space: op.Space, key: op.Key, id: op.ID}
 }
@@ -90,7 +101,7 @@ func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool 
 	defer o.mu.Unlock()
 	name := nameOf(&own)
 	before := o.ops[name]
-	if before == nil && len(o.ops) >= maxOutbox {
+	if before == nil && o.parts[partOf(&own)] >= maxOutbox-len(o.ops) {
 		return false
 	}
 	if before != nil && name.settles {
@@ -98,10 +109,11 @@ func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool 
 	}
 	o.remove(name, before)
 	if o.ops == nil {
-		o.ops, o.outside = map[outboxKey]*outboxOp{}, map[outboxKey]int{}
+		o.ops, o.parts, o.outside = map[outboxKey]*outboxOp{}, map[outboxPart]int{}, map[outboxKey]int{}
 	}
 	d := &outboxOp{op: own, ends: ends, due: now, pause: firstTry, sent: sent, delivered: delivered}
 	o.ops[name] = d
+	o.parts[partOf(&own)]++
 	if !delivered {
 		o.open(d)
 	}
@@ -129,6 +141,11 @@ func (o *outbox) remove(name outboxKey, d *outboxOp) {
 		return
 	}
 	delete(o.ops, name)
+	if of := partOf(&d.op); o.parts[of] > 1 {
+		o.parts[of]--
+	} else {
+		delete(o.parts, of)
+	}
 	if !d.delivered {
 		o.closed(d)
 	}
