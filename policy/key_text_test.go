@@ -8,7 +8,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestKeyText checks that every key has one text, which an override accepts, and that other texts stand for themselves.
+// TestKeyText checks that every key has one text, which an override accepts, and that other texts stand for themselves:
+// a client's key a* is no pattern (regression: bug 266).
 func TestKeyText(t *testing.T) {
 	for key, want := range map[string]string{
 		"ann": "ann", "\xff": "base64:/w==", "a\xffb": "base64:Yf9i", "base64:/w==": "base64:YmFzZTY0Oi93PT0=", "base64:": "base64:", "base64:ann": "base64:ann", "base64:YW5u": "base64:YW5u",

@@ -134,7 +134,7 @@ overrides:
 }
 
 // TestDefaultName checks that a limit of "all" that is named default keeps the counter of a policy's single limit, so
-// that a second limit can be added without a fresh start of the first.
+// that a second limit can be added without a fresh start of the first (regression: bug 267).
 func TestDefaultName(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte("policies: {a: {all: [{name: default, algorithm: fixed-window, limit: 5, window: 1h}, fixed-window 9/1d]}}"))
 	if err != nil {

@@ -66,7 +66,7 @@ func TestServerWithFullRedis(t *testing.T) {
 }
 
 // A server whose Redis answers, but lacks what every decision needs, is not ready until it is mended, so that a rolling
-// update stops.
+// update stops (regression: bug 275).
 func TestServerWithoutPermissionIsNotReady(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -13,7 +13,7 @@ import (
 )
 
 // Permits that other processes release, as behind a load balancer, do not use up the shares of the process that acquired
-// them, neither in an outage nor after a loss.
+// them, neither in an outage nor after a loss (regression: bug 274).
 func TestPermitsReleasedElsewhere(t *testing.T) {
 	for _, fair := range []bool{false, true} {
 		limit := ten
@@ -58,7 +58,7 @@ func TestPermitsReleasedElsewhere(t *testing.T) {
 }
 
 // In an outage, releases of permits that nobody has, and permits of made-up keys, leave room for the permits and
-// settlements of others.
+// settlements of others (regression: bug 276).
 func TestOneKindCannotFillTheOutbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

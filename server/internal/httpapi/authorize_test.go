@@ -197,7 +197,7 @@ func TestPagesReadDenials(t *testing.T) {
 }
 
 // TestAuthorizeWithoutBody checks that a call is answered without the body that its header announces: a proxy can copy
-// the Content-Length of its client's request, and not send the body.
+// the Content-Length of its client's request, and not send the body (regression: bug 269).
 func TestAuthorizeWithoutBody(t *testing.T) {
 	h, _ := newAuthorizer(t)
 	server := httptest.NewServer(h)

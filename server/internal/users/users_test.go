@@ -127,6 +127,7 @@ func TestBadFiles(t *testing.T) {
 		"users: {a: {may: decide, sha256: [" + hashed("x") + "]}}":                                                    "users.a.may: not a list; accepted: a list of decide",
 		"users: {a: {may: [{}], sha256: [" + hashed("x") + "]}}":                                                      "users.a.may: not a list of texts; accepted: a list of decide",
 		"users: {a: {may: [decide], sha256: [abc]}}":                                                                  "users.a.sha256: not 64 hexadecimal digits",
+		// Regression: bug 268.
 		"users: {a: {may: [decide], sha256: [e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]}}":     "users.a.sha256: the hash of nothing",
 		"users: {a: {may: [decide], policies: ['[']}}":                                                                `users.a.policies: "["; accepted`,
 		"users: {a: {may: [decide], secret: x}}":                                                                      "secret",
