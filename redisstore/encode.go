@@ -71,7 +71,6 @@ func (p *pipeline) appendArgs() {
 // for each key: a limit with keys of both kinds is sent twice.
 func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	m := c.merger
-	m.split()
 	for i := range m.limits {
 		l := &m.limits[i]
 		h := &m.heads[l.head]

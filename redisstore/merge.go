@@ -136,14 +136,17 @@ func readFixed(r *reader, _ *algo.Limit) algo.State {
 
 // merge regroups the operations that have no answer yet.
 func (c *scriptCall) merge(ops []engine.Op) {
-	if !c.stale {
+	if c.template != merged {
 		return
 	}
-	c.merger.clear()
-	for _, i := range c.ops {
-		c.merger.add(ops, i)
+	if c.stale {
+		c.merger.clear()
+		for _, i := range c.ops {
+			c.merger.add(ops, i)
+		}
+		c.stale = false
 	}
-	c.stale = false
+	c.merger.split()
 }
 
 // script returns the template and the family of the call's script. A merged call with a single allow on a plain limit

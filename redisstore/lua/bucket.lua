@@ -305,7 +305,7 @@ if shifted then
   value, ttl = shifted, shifted_ttl
 else
   ttl = reset
-  if behind > 0 then ttl = ttl + 2 * SHORT end -- the span of its own time begins later
+  if behind > 0 and ttl > 0 then ttl = ttl + 2 * SHORT end -- the span of the state's own time begins later
   --@encode
 end
 --@write_key
