@@ -31,7 +31,7 @@ check: $(LINT) ## the quick check before a commit: format, vet, lint of changed 
 	@./tools/scripts/check
 
 .PHONY: test
-test: setup ## the tests for a change, step by step, in about seven minutes
+test: setup ## the tests for a change, step by step, in 13 minutes on two slow processors
 	@tools/scripts/test
 
 .PHONY: test-full
