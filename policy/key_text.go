@@ -9,13 +9,13 @@ import (
 // bytesKey is the prefix of a key that is written as base64, because YAML, JSON and terminals carry only text.
 const bytesKey = "base64:"
 
-// isPattern reports whether the text of an override stands for all keys that match it.
-func isPattern(text string) bool { return strings.Contains(text, "*") }
+// IsPattern reports whether the text of an override stands for all keys that match it.
+func IsPattern(text string) bool { return strings.Contains(text, "*") }
 
 // KeyText returns a key as text: a key that is not UTF-8 becomes base64:… and so does a key that looks like this form
 // or like a pattern, so that a client's key a* cannot be taken for all keys that begin with an a.
 func KeyText(key string) string {
-	if utf8.ValidString(key) && !isPattern(key) && OverrideKey(key) == key {
+	if utf8.ValidString(key) && !IsPattern(key) && OverrideKey(key) == key {
 		return key
 	}
 	return bytesKey + base64.StdEncoding.EncodeToString([]byte(key))
@@ -29,7 +29,7 @@ func OverrideKey(text string) string {
 		return text
 	}
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if plain := string(key); err == nil && (!utf8.Valid(key) || isPattern(plain) || strings.HasPrefix(plain, bytesKey)) {
+	if plain := string(key); err == nil && (!utf8.Valid(key) || IsPattern(plain) || strings.HasPrefix(plain, bytesKey)) {
 		return plain
 	}
 	return text

@@ -31,7 +31,7 @@ type byKey[T any] struct {
 
 // add adds the value for a key, written as text ([KeyText]), or for the keys that match a pattern.
 func (o *byKey[T]) add(key string, value T) error {
-	if isPattern(key) {
+	if IsPattern(key) {
 		if o.patterns.Len() == maxPatterns {
 			return invalid("key", engine.Quote(key), "at most "+strconv.Itoa(maxPatterns)+" patterns for a policy")
 		}

@@ -266,7 +266,7 @@ func deniesAll(c *adminapi.NewChange) bool {
 // neverCounted reports whether the store has no state for the key of a change, perhaps because the key is misspelt. For
 // a pattern, for a key with an override, or if the state of the key is not known, neverCounted returns false.
 func neverCounted(ctx context.Context, a *adminClient, c *adminapi.ChangeName) bool {
-	if strings.Contains(*c.Key, "*") {
+	if policy.IsPattern(*c.Key) {
 		return false
 	}
 	policyName, _, _ := strings.Cut(c.Policy, "/")

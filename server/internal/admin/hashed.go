@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -47,7 +46,7 @@ func (k *countedKey) names() []string {
 // overrideKey returns the key to store in a change to an override: if keys are hashed, the plain key must not be
 // stored. Patterns are not hashed.
 func (a *api) overrideKey(key string) string {
-	if key == "" || strings.Contains(key, "*") {
+	if key == "" || policy.IsPattern(key) {
 		return key
 	}
 	k := a.counted(policy.OverrideKey(key))
@@ -61,7 +60,7 @@ func (a *api) overrideKey(key string) string {
 // the plain key if it was made before keys were hashed.
 func (a *api) clearOverride(ctx context.Context, of, key string, by policies.By) (c policies.Change, err error) {
 	names := []string{key}
-	if key != "" && !strings.Contains(key, "*") {
+	if key != "" && !policy.IsPattern(key) {
 		k := a.counted(policy.OverrideKey(key))
 		names = append(k.names(), key)
 	}

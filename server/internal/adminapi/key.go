@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
-	"strings"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -34,7 +33,7 @@ func NewKey(key string) KeyFields {
 
 // NewOverrideKey returns the fields of the key or pattern that an override names.
 func NewOverrideKey(text string) KeyFields {
-	if strings.Contains(text, "*") {
+	if policy.IsPattern(text) {
 		return KeyFields{Key: text}
 	}
 	return NewKey(policy.OverrideKey(text))
