@@ -54,8 +54,8 @@ func TestKeysLiveLongEnough(t *testing.T) {
 	}
 }
 
-// monitor starts MONITOR on a server. The returned function waits for the next command that contains a string, and
-// returns the command.
+// monitor starts MONITOR on a server. The returned function waits for the next command that contains all given
+// strings, and returns the command.
 func monitor(t *testing.T, s *redistest.Server) (heard func(with ...string) string) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr())

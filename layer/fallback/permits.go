@@ -173,10 +173,11 @@ func (s *Store) count(op *engine.Op, left []int64) {
 	_, longest := leases(op)
 	s.permits.given(s.now() + longest)
 	n, _ := s.processes.count()
+	n = max(n, 1)
 	over := false
 	for i := range own.Charges {
-		held, share := heldIn(r.Of(i)), engine.Shares(op.Charges[i].Limit, max(n, 1))[0].Capacity()
-		own.Charges[i].Cost = min(held, max(0, share-part(left[i], max(n, 1))))
+		held, share := heldIn(r.Of(i)), engine.Shares(op.Charges[i].Limit, n)[0].Capacity()
+		own.Charges[i].Cost = min(held, max(0, share-part(left[i], n)))
 		over = over || own.Charges[i].Cost < held
 	}
 	if over && !s.outbox.holds(op) {
