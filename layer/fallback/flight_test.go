@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,14 +14,15 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// slowStore is a store that answers each call after the time takes, and counts the answered operations.
+// slowStore is a store that answers each call after the time takes, and counts the calls and the answered operations.
 type slowStore struct {
-	takes    time.Duration
-	answered atomic.Int64
+	takes           time.Duration
+	calls, answered atomic.Int64
 }
 
 func (s *slowStore) Do(_ context.Context, ops []engine.Op, results []engine.Answer) {
 	time.Sleep(s.takes)
+	s.calls.Add(1)
 	for i := range ops {
 		results[i].Found = true
 		s.answered.Add(1)
@@ -55,5 +57,33 @@ func TestDebtIsInOneCall(t *testing.T) {
 		if slow.answered.Load() != 1 || s.outbox.count.Load() != 0 {
 			t.Errorf("%d sent, %d owed", slow.answered.Load(), s.outbox.count.Load())
 		}
+	})
+}
+
+// TestDebtIsSentTogether adds operations one by one, as in an outage, where each releases its permit. An attempt to send
+// them looks at all of them, so each operation must not cause one (regression: bug 277).
+func TestDebtIsSentTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quick := &slowStore{}
+		s := &Store{store: quick, config: Config{Slow: time.Second, Memory: memstore.Config{Clock: time.Now}}}
+		s.lanes.each = make([]breaker, 1)
+		s.outbox.wake = make(chan struct{}, 1)
+		life, end := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { s.flushOutbox(life) })
+		const owed = 100
+		for i := range owed {
+			op := engine.Single(engine.OpRelease, strconv.Itoa(i), rule.Concurrency(10), 1)
+			if now := s.now(); !s.outbox.add(&op, now+time.Minute.Microseconds(), now, false, false) {
+				t.Fatal("not owed")
+			}
+			synctest.Wait()
+		}
+		time.Sleep(2 * firstTry)
+		if calls, answered := quick.calls.Load(), quick.answered.Load(); calls != 2 || answered != owed {
+			t.Errorf("%d operations sent in %d calls", answered, calls)
+		}
+		end()
+		running.Wait()
 	})
 }

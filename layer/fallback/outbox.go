@@ -341,7 +341,8 @@ func await(life context.Context, all []chan struct{}) {
 	}
 }
 
-// flushOutbox sends owed operations to the store, until life ends.
+// flushOutbox sends owed operations to the store, until life ends. It pauses after each attempt, because an attempt looks
+// at all of them (regression: bug 277).
 func (s *Store) flushOutbox(life context.Context) {
 	for {
 		select {
@@ -353,7 +354,6 @@ func (s *Store) flushOutbox(life context.Context) {
 			s.flush(life, func(op *engine.Op) bool { return !s.lanes.away(op, -1) })
 			select {
 			case <-life.Done():
-			case <-s.outbox.wake:
 			case <-time.After(firstTry):
 			}
 		}
