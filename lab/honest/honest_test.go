@@ -98,7 +98,7 @@ func measure(t *testing.T, f fault, s settings) string {
 			running.Go(func() { c.run(ctx) })
 		}
 	}
-	time.Sleep(2 * time.Second)
+	time.Sleep(time.Second)
 	begin()
 	time.Sleep(*away)
 	up := metric(g.admin[0], "headgate_store_up")

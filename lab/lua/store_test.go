@@ -28,6 +28,9 @@ func TestStore(t *testing.T) {
 			scenarios.Run(t, storetest.Options{Once: !*borrowed, New: audited})
 		})
 		t.Run("batch", func(t *testing.T) {
+			if !*borrowed && len(d.Holders()) > 1 {
+				t.Skip("with -borrowed, as in make test-full")
+			}
 			scenarios.Run(t, storetest.Options{Once: !*borrowed, New: func(t *testing.T, now func() time.Time) engine.Store {
 				t.Helper()
 				return testbed.Together(t, audited(t, now))

@@ -73,7 +73,7 @@ func callAndWait(store *redisstore.Store) error {
 // Processes are killed between a reserve and its commit. After the term, the counters equal the sum of all commits and
 // reports.
 func TestKilledBeforeItsCommit(t *testing.T) {
-	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, _ testbed.Open) {
+	testbed.EverywhereChosen(t, func(t *testing.T, d testbed.Deployment, client string, _ testbed.Open) {
 		own := testbed.Prefix()
 		d.User.Permit(t, own)
 		url := d.User.In(d.URL) + "?prefix=" + own
