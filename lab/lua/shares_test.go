@@ -25,7 +25,7 @@ func TestSharesDifferential(t *testing.T) {
 	for seed := range uint64(raced.Size(6, 3)) { // under the race detector, one seed for each burst
 		clock := headgatetest.NewClock()
 		store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: fmt.Sprint(seed), Clock: clock.Now})
-		differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(300, 60))
+		differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(200, 60))
 	}
 }
 

@@ -32,7 +32,7 @@ func main() {
 	flag.StringVar(&o.repository, "root", "..", "the repository's root")
 	flag.StringVar(&o.part, "part", "0/1", "try one part of the list: 2/4 is every fourth, from the third")
 	flag.StringVar(&o.only, "only", "", "try the mutants whose kind, package or function contains this text")
-	flag.DurationVar(&o.within, "for", 0, "try the mutants of changed files, and of the others as many as fit into this time, which begins with the build; 0 tries all")
+	flag.DurationVar(&o.within, "for", 0, "try the mutants of changed files, and of the others as many as fit into this time, which begins after the first build; 0 tries all")
 	flag.BoolVar(&o.record, "record", false, "write catches.txt")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU()+1, "how many are tried at once")
 	flag.Parse()
@@ -65,7 +65,7 @@ func run(o *options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	r := &runner{began: time.Now(), options: *o, mutants: mutants, known: known, caught: catches{}, field: field{root: root}}
+	r := &runner{options: *o, mutants: mutants, known: known, caught: catches{}, field: field{root: root}}
 	if r.plantation, err = plant(dir, edits, ids(mutants)); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func run(o *options) error {
 
 // runner tries the mutants in its queue, and records the test that catches each one, or that none does.
 type runner struct {
-	began time.Time
+	began time.Time // when the first batch was built
 	options
 	field
 	mutants []mutant
@@ -117,12 +117,15 @@ func (r *runner) packages(batch []int) (pkgs []string) {
 // tryAll builds and tries the batches in the queue, several mutants at once, until the time is up.
 func (r *runner) tryAll() error {
 	for n, batch := range r.queue {
-		late := func() bool { return n >= r.always && time.Since(r.began) > r.within }
+		late := func() bool { return n >= r.always && !r.began.IsZero() && time.Since(r.began) > r.within }
 		if late() {
 			break
 		}
 		if err := r.build(r.packages(batch)); err != nil {
 			return err
+		}
+		if n == 0 {
+			r.began = time.Now()
 		}
 		var wg sync.WaitGroup
 		slots := make(chan struct{}, r.parallel)

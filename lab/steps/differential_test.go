@@ -52,7 +52,7 @@ func TestSharesDifferential(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer store.Close()
-			differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(300, 60))
+			differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(200, 60))
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -38,9 +39,15 @@ func TestSlotsBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			clock := headgatetest.NewClock()
+			store, err := memstore.New(memstore.Config{Clock: clock.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
 			for i := range uint64(raced.Size(10_000, 500)) {
 				seed := *differential.Seed + i
-				if err := slots(t, rand.New(rand.NewPCG(seed, 9)), versions); err != nil {
+				if err := slots(store, clock, strconv.FormatUint(seed, 10), rand.New(rand.NewPCG(seed, 9)), versions); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 			}
@@ -48,14 +55,8 @@ func TestSlotsBound(t *testing.T) {
 	}
 }
 
-func slots(t *testing.T, r *rand.Rand, draw func(r *rand.Rand) engine.Limit) error {
-	t.Helper()
-	clock := headgatetest.NewClock()
-	store, err := memstore.New(memstore.Config{Clock: clock.Now})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+// slots reserves and settles units of a key in a random order, under two versions of its limit.
+func slots(store engine.Store, clock *headgatetest.Clock, key string, r *rand.Rand, draw func(r *rand.Rand) engine.Limit) error {
 	var all []passed
 	var history []string
 	limits := []engine.Limit{draw(r), draw(r)}
@@ -68,7 +69,7 @@ func slots(t *testing.T, r *rand.Rand, draw func(r *rand.Rand) engine.Limit) err
 		if fast(limits[0]) < fast(limits[1]) {
 			version = min(1, (i+1)/(raised+1)) // from slow to fast
 		}
-		op := engine.Single(engine.OpReserve, "k", limits[version], 1+r.Int64N(10))
+		op := engine.Single(engine.OpReserve, key, limits[version], 1+r.Int64N(10))
 		op.Ahead = time.Duration(r.IntN(3)) * 20 * time.Second
 		which := -1
 		if open := slices.IndexFunc(all, func(p passed) bool { return p.handle != nil }); open >= 0 && r.IntN(3) == 0 {
