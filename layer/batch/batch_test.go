@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/memstore"
@@ -363,7 +364,7 @@ func TestLateCallsAreBounded(t *testing.T) {
 // once. No state of callers that have left is retained.
 func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const callers = 30_000
+		callers := raced.Size(30_000, 8000)
 		g, store, l := start(t, batch.Config{InFlight: 4, MaxQueue: callers - 10})
 		began := time.Now()
 		var wg sync.WaitGroup
