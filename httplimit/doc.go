@@ -22,5 +22,8 @@
 //	recorder.go   the ResponseWriter that records the status and counts the bytes
 //	key.go        the key of a request
 //	shown.go      the limits of a decision for the headers, and what package wire defines
+//	answer.go     the answer of a decider, and the headers; wire/ has their names and texts
 //	denied.go     the response to a denied request
+//	slots.go      requests in flight as permits; adaptive.go a limit of them that follows latency
+//	unsettled.go  charges whose final cost is not known yet
 package httplimit

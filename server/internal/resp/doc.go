@@ -19,4 +19,9 @@
 //
 // Panics are not recovered. A panic would be a bug in this package or in Decide, and a server in an unknown state
 // should not continue to decide.
+//
+//	server.go, config.go, accept.go  start, stop, and which connections are accepted
+//	conn.go, answer.go               one connection, and its batches of commands
+//	table.go                         the commands by name; decisions.go those of the user
+//	cmd_*.go                         the commands that decide nothing: PING, HELLO, CLIENT, INFO, COMMAND, MULTI
 package resp

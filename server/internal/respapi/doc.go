@@ -8,4 +8,7 @@
 //
 //	reply: denied (0 or 1), capacity (16), remaining, seconds until a retry passes
 //	(-1 if allowed, and if it can never pass), seconds until the bucket is full
+//
+// The commands for policies are in commands.go, CL.THROTTLE in throttle.go, those for its keys in keys.go, and the replies
+// in replies.go.
 package respapi
