@@ -241,6 +241,45 @@ func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
 	}
 }
 
+// TestOverdueReservationsAreFoundOnce checks that one pass over all open reservations finds those of several calls. Those
+// that nobody has ended are found again (regression: bug 278).
+func TestOverdueReservationsAreFoundOnce(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s, err := New(Config{Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := parse(t, "fixed-window 1000000/1h")
+	const open = 2*engine.MaxDue + 500
+	for i := range open {
+		op := engine.Single(engine.OpReserve, "k", limit, 1)
+		op.ID, op.Term = strconv.Itoa(i), &engine.Term{Within: time.Minute}
+		s.Do(t.Context(), []engine.Op{op}, make([]engine.Answer, 1))
+	}
+	now = now.Add(time.Hour)
+	for round := range 2 {
+		ids := map[string]bool{}
+		for _, left := range []int{open - engine.MaxDue, 500, 0} {
+			due, err := s.Due(t.Context())
+			if err != nil || len(s.opens.overdue) != left {
+				t.Errorf("round %d: %d found and not returned, want %d; %v", round, len(s.opens.overdue), left, err)
+			}
+			for _, r := range due {
+				ids[r.ID] = true
+			}
+		}
+		if len(ids) != open {
+			t.Errorf("round %d: %d of %d", round, len(ids), open)
+		}
+	}
+	for _, name := range s.opens.names() {
+		s.opens.remove(name)
+	}
+	if due, err := s.Due(t.Context()); err != nil || len(due) > 0 {
+		t.Errorf("%d of none are overdue, %v", len(due), err)
+	}
+}
+
 // A program may name a namespace for each of its users. Their keys are counted anew only when the parts become smaller,
 // and no namespace gets less than sixteen seventeenths of its part (regression: bug 148).
 func TestManyNamespacesAreDividedInSteps(t *testing.T) {

@@ -20,6 +20,14 @@ type opens struct {
 	of map[hash]openOf
 	// earliest is a lower bound on the end of every term.
 	earliest int64
+	// overdue are those that the last pass over all found overdue and that have not been returned since, earliest first.
+	overdue []overdue
+}
+
+// overdue is a reservation whose term ended at the instant due.
+type overdue struct {
+	due  int64
+	name hash
 }
 
 // openOf is an open reservation, and the share of its namespace. It counts there as a key for each keyBytes: a
@@ -167,22 +175,48 @@ func (o *opens) len() int {
 	return len(o.of)
 }
 
-// until returns the open reservations whose terms end by the given instant, earliest first.
-func (o *opens) until(instant int64) (some []encodedReservation) {
+// until returns up to most of the open reservations whose terms end by the given instant. One pass over all finds those of
+// many calls, because nobody else can use the reservations during a pass (regression: bug 278).
+func (o *opens) until(instant int64, most int) (some []encodedReservation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.of == nil || o.earliest > instant {
-		return nil
+	if some = o.found(instant, most); len(some) > 0 || o.of == nil || o.earliest > instant {
+		return some
 	}
 	o.earliest = math.MaxInt64
-	for _, one := range o.of {
+	for name, one := range o.of {
 		due := one.due()
 		if o.earliest = min(o.earliest, due); due <= instant {
+			o.overdue = append(o.overdue, overdue{due, name})
+		}
+	}
+	slices.SortFunc(o.overdue, func(a, b overdue) int { return cmp.Compare(a.due, b.due) })
+	return o.found(instant, most)
+}
+
+// found removes up to most reservations from the list of those that are overdue, and returns those that still are.
+func (o *opens) found(instant int64, most int) (some []encodedReservation) {
+	for len(o.overdue) > 0 && len(some) < most {
+		one, open := o.of[o.overdue[0].name]
+		if o.overdue = o.overdue[1:]; open && one.due() <= instant {
 			some = append(some, one.encodedReservation)
 		}
 	}
-	slices.SortFunc(some, func(a, b encodedReservation) int { return cmp.Compare(a.due(), b.due()) })
+	if len(o.overdue) == 0 {
+		o.overdue = nil
+	}
 	return some
+}
+
+// all returns the open reservations, those whose terms end first in front.
+func (o *opens) all() (all []encodedReservation) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, one := range o.of {
+		all = append(all, one.encodedReservation)
+	}
+	slices.SortFunc(all, func(a, b encodedReservation) int { return cmp.Compare(a.due(), b.due()) })
+	return all
 }
 
 // Due returns the overdue reservations. See [engine.Keeper].
@@ -190,8 +224,7 @@ func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) 
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	some := s.opens.until(s.clock.read(false).Now)
-	for _, o := range some[:min(len(some), engine.MaxDue)] {
+	for _, o := range s.opens.until(s.clock.read(false).Now, engine.MaxDue) {
 		due = append(due, o.reservation())
 	}
 	return due, nil
@@ -202,7 +235,7 @@ func (s *Store) OpenOf(ctx context.Context, key string, most int, _ ...string) (
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	for _, o := range s.opens.until(math.MaxInt64) {
+	for _, o := range s.opens.all() {
 		if r := o.reservation(); len(of) < most && r.Charged(key) {
 			of = append(of, r)
 		}
