@@ -236,7 +236,10 @@ func (s *Store) OpenOf(ctx context.Context, key string, most int, _ ...string) (
 		return nil, err
 	}
 	for _, o := range s.opens.all() {
-		if r := o.reservation(); len(of) < most && r.Charged(key) {
+		if len(of) >= most {
+			break
+		}
+		if r := o.reservation(); r.Charged(key) {
 			of = append(of, r)
 		}
 	}

@@ -48,7 +48,7 @@ func TestReturnsKeepTheBound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			kept := orders{limit: &c.limit, costs: c.costs, keep: true, order: c.first}
-			lost := orders{limit: &c.limit, costs: c.costs, one: true, order: slices.Clone(c.first)}
+			lost := orders{limit: &c.limit, costs: c.costs, order: slices.Clone(c.first)}
 			depth := c.depth - raced.Size(0, 2)
 			kept.try(depth)
 			if lost.try(depth); kept.excess > 0 {
@@ -95,8 +95,7 @@ type orders struct {
 	limit *algo.Limit
 	costs []int64
 	gives []int64
-	keep  bool // whether to keep the record
-	one   bool // ends at the first order that exceeds the bound
+	keep  bool // whether to keep the record; without it, the search ends at the first order that exceeds the bound
 	order []move
 	tried int
 
@@ -121,7 +120,7 @@ func (m move) String() string {
 }
 
 func (o *orders) try(depth int) {
-	if o.one && o.excess > 0 {
+	if !o.keep && o.excess > 0 {
 		return
 	}
 	b, ok := o.replay()

@@ -73,16 +73,19 @@ func ways() []way {
 	return all
 }
 
-// lastInexact returns when the store last left an answer to others, or the end of the fault.
-func lastInexact(callers []*caller, ended time.Time) time.Time {
+// recovered reports whether every customer has called since the end of the fault and since the last answer that the store
+// did not decide alone.
+func recovered(callers []*caller, ended time.Time) bool {
+	last, longest := ended, time.Duration(0)
 	for _, c := range callers {
 		c.seen.mu.Lock()
-		if c.seen.inexact.After(ended) {
-			ended = c.seen.inexact
+		if c.seen.inexact.After(last) {
+			last = c.seen.inexact
 		}
 		c.seen.mu.Unlock()
+		longest = max(longest, c.way.every)
 	}
-	return ended
+	return time.Since(last) > longest+500*time.Millisecond
 }
 
 func measure(t *testing.T, f fault, s settings) string {
@@ -110,14 +113,16 @@ func measure(t *testing.T, f fault, s settings) string {
 			running.Go(func() { c.run(ctx) })
 		}
 	}
-	time.Sleep(time.Second)
+	time.Sleep(2 * time.Second)
 	begin()
 	time.Sleep(*away)
 	up := metric(g.admin[0], "headgate_store_up")
 	end()
 	ended := time.Now()
-	for time.Since(ended) < recovers && time.Since(lastInexact(callers, ended)) < 2*time.Second { // each customer has called since
-		time.Sleep(50 * time.Millisecond)
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for time.Since(ended) < recovers && !recovered(callers, ended) {
+		<-poll.C
 	}
 	doubted := metric(g.admin[0], "headgate_fallback_doubted")
 	stop()

@@ -16,25 +16,31 @@ import (
 // always do this.
 var borrowed = flag.Bool("borrowed", false, "run the cases of a store also with borrowed memory")
 
-// TestStore runs all cases of storetest and scenarios, and checks the keys after every call.
+// audited returns a function that opens a store whose keys are checked after every call.
+func audited(d *testbed.Deployment, open testbed.Open) func(t *testing.T, now func() time.Time) engine.Store {
+	return func(t *testing.T, now func() time.Time) engine.Store {
+		t.Helper()
+		own := testbed.Prefix()
+		return testbed.Audit(t, open(t, redisstore.Config{Prefix: own, Clock: now}), own, d.Holders())
+	}
+}
+
+// TestStoreInBatches runs all cases of storetest and scenarios through the layer that batches calls.
+func TestStoreInBatches(t *testing.T) {
+	testbed.EverywhereChosen(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
+		own := audited(&d, open)
+		scenarios.Run(t, storetest.Options{Once: !*borrowed, New: func(t *testing.T, now func() time.Time) engine.Store {
+			t.Helper()
+			return testbed.Together(t, own(t, now))
+		}})
+	})
+}
+
+// TestStore runs all cases of storetest and scenarios.
 func TestStore(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
-		audited := func(t *testing.T, now func() time.Time) engine.Store {
-			t.Helper()
-			own := testbed.Prefix()
-			return testbed.Audit(t, open(t, redisstore.Config{Prefix: own, Clock: now}), own, d.Holders())
-		}
 		t.Run("storetest", func(t *testing.T) {
-			scenarios.Run(t, storetest.Options{Once: !*borrowed, New: audited})
-		})
-		t.Run("batch", func(t *testing.T) {
-			if !*borrowed && len(d.Holders()) > 1 {
-				t.Skip("with -borrowed, as in make test-full")
-			}
-			scenarios.Run(t, storetest.Options{Once: !*borrowed, New: func(t *testing.T, now func() time.Time) engine.Store {
-				t.Helper()
-				return testbed.Together(t, audited(t, now))
-			}})
+			scenarios.Run(t, storetest.Options{Once: !*borrowed, New: audited(&d, open)})
 		})
 		t.Run("coordinator", func(t *testing.T) {
 			storetest.RunCoordinator(t, storetest.CoordinatorOptions{New: func(t *testing.T, now func() time.Time) storetest.Coordinating {

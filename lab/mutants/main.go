@@ -86,7 +86,6 @@ func run(o *options) error {
 
 // runner tries the mutants in its queue, and records the test that catches each one, or that none does.
 type runner struct {
-	began time.Time // when the first batch was built
 	options
 	field
 	mutants []mutant
@@ -116,16 +115,17 @@ func (r *runner) packages(batch []int) (pkgs []string) {
 
 // tryAll builds and tries the batches in the queue, several mutants at once, until the time is up.
 func (r *runner) tryAll() error {
+	var began time.Time // after the first build
 	for n, batch := range r.queue {
-		late := func() bool { return n >= r.always && !r.began.IsZero() && time.Since(r.began) > r.within }
-		if late() {
+		late := func() bool { return n >= r.always && time.Since(began) > r.within }
+		if n > 0 && late() {
 			break
 		}
 		if err := r.build(r.packages(batch)); err != nil {
 			return err
 		}
 		if n == 0 {
-			r.began = time.Now()
+			began = time.Now()
 		}
 		var wg sync.WaitGroup
 		slots := make(chan struct{}, r.parallel)
