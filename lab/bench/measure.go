@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,14 +27,17 @@ type contender struct {
 	// decided per second.
 	rate func(lasts time.Duration) (float64, error)
 	// store, if set, is a client of the contender's own server. The time of the server's scripts is measured with it.
-	store *redis.Client
+	// process is the server's process, whose use is measured too.
+	store   *redis.Client
+	process int
 	// done closes the contender.
 	done func()
 }
 
-// watched returns the contender with a client of its own server, so that the time of the server's scripts is measured.
-func watched(c contender, address string) contender {
-	client, done := redis.NewClient(&redis.Options{Addr: address}), c.done
+// watched returns the contender with its own server, so that what the server spends is measured.
+func watched(c contender, of *server) contender {
+	client, done := redis.NewClient(&redis.Options{Addr: of.address}), c.done
+	c.process = of.command.Process.Pid
 	c.store, c.done = client, func() {
 		if done != nil {
 			done()
@@ -75,6 +77,8 @@ type sample struct {
 	mallocs   float64 // per decision
 	writes    float64 // write calls by this process, per decision
 	cpu       float64 // CPU time of this process, in ns per decision
+	wakes     float64 // wake-ups of this process, per decision
+	server    used    // by the process of the contender's server, in the whole round
 	store     float64 // time of the server's scripts, in µs per decision, if the contender has a store
 	asked     int64
 	failed    int64
@@ -89,7 +93,7 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	picks := l.picks()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	writes, cpu := systemWrites(), cpuTime()
+	writes, own := systemWrites(), ownUse()
 	start := time.Now()
 	for n := range l.callers {
 		wg.Go(func() {
@@ -110,11 +114,12 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	}
 	wg.Wait()
 	seconds := time.Since(start).Seconds()
-	writes, cpu = systemWrites()-writes, cpuTime()-cpu
+	writes, own = systemWrites()-writes, ownUse().since(own)
 	runtime.ReadMemStats(&after)
 	s := sample{perSecond: float64(asked.Load()) / seconds, asked: asked.Load(), failed: failed.Load()}
 	s.mallocs = float64(after.Mallocs-before.Mallocs) / float64(asked.Load())
-	s.writes, s.cpu = float64(writes)/float64(asked.Load()), float64(cpu)/float64(asked.Load())
+	s.writes = float64(writes) / float64(asked.Load())
+	s.cpu, s.wakes = float64(own.cpu)/float64(asked.Load()), float64(own.wakes)/float64(asked.Load())
 	if all := slices.Concat(took...); len(all) > 0 {
 		slices.Sort(all)
 		s.p50, s.p99, s.p9999 = all[len(all)/2], all[len(all)*99/100], all[len(all)*9999/10000]
@@ -154,6 +159,7 @@ func turn(c contender, l load, s settings) (one sample, err error) {
 	if err != nil {
 		return one, err
 	}
+	server := useOf(c.process)
 	profiled := s.profiles
 	if !c.ours {
 		profiled = nil
@@ -164,18 +170,10 @@ func turn(c contender, l load, s settings) (one sample, err error) {
 	if one.failed*1000 > one.asked {
 		return one, fmt.Errorf("%d of %d failed", one.failed, one.asked)
 	}
+	one.server = useOf(c.process).since(server)
 	after, err := scriptTime(c.store)
 	one.store = (after - before) / float64(one.asked)
 	return one, err
-}
-
-// cpuTime returns the CPU time that this process has used.
-func cpuTime() time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		return 0
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // scriptTime returns the time in µs that a server has spent in EVALSHA, or 0 without a client.
