@@ -13,7 +13,7 @@ import (
 )
 
 // TestErrorsOfInvalidFiles parses each invalid file in the archives in testdata/bad and compares its errors with the
-// next file in the archive, which lists them. The flag -update writes the lists (regression: bug 171).
+// next file in the archive, which lists them. The flag -update writes the lists (regression: bug 171, bug 279).
 func TestErrorsOfInvalidFiles(t *testing.T) {
 	files := 0
 	for _, path := range glob(t, "testdata/bad/*.txt") {

@@ -23,7 +23,7 @@ func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 			b.broken[name] = true
 			report(atField(err, "policies", name))
 		})
-		if fields := f.Policies[name]; fields != nil && fields.broken { // build skips it
+		if f.Policies[name].broken { // build skips it
 			b.broken[name] = true
 		}
 		p.index, p.rules = i, &overrides{}
@@ -84,7 +84,7 @@ func (b *builder) build(name string, parents []string) error {
 	if slices.Contains(parents, name) {
 		return invalid("all", engine.Quote(name), "policies that do not contain themselves")
 	}
-	if b.broken[name] || fields == nil {
+	if b.broken[name] {
 		return errBroken
 	}
 	if p.members != nil {

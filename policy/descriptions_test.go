@@ -120,7 +120,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "token_file", About: "A file with the operators: users that may read or operate, or tokens, one per line."},
 		{Name: "tls", About: "Files for TLS. Without it the flags --tls-cert, --tls-key and --tls-client-ca apply."},
 	},
-	reflect.TypeFor[TLSFiles](): {
+	reflect.TypeFor[tlsFields](): {
 		{Name: "cert", About: "A file with the certificate and its chain, in PEM. It is read again when it changes."},
 		{Name: "key", About: "A file with the private key of the certificate, in PEM."},
 		{Name: "client_ca", About: "A file with CA certificates in PEM. Every client must present a certificate signed by one of them. By default clients need no certificate."},

@@ -77,18 +77,30 @@ type listenersFields struct {
 }
 
 type listenerFields struct {
-	Address   *string   `yaml:"address"`
-	UsersFile *string   `yaml:"users_file"`
-	TLS       *TLSFiles `yaml:"tls"`
+	Address   *string    `yaml:"address"`
+	UsersFile *fileName  `yaml:"users_file"`
+	TLS       *tlsFields `yaml:"tls"`
 }
 
 type adminFields struct {
-	Address   *string   `yaml:"address"`
-	TokenFile *string   `yaml:"token_file"`
-	TLS       *TLSFiles `yaml:"tls"`
+	Address   *string    `yaml:"address"`
+	TokenFile *fileName  `yaml:"token_file"`
+	TLS       *tlsFields `yaml:"tls"`
 }
 
+type tlsFields struct {
+	readError
+
+	Cert     fileName `yaml:"cert"`
+	Key      fileName `yaml:"key"`
+	ClientCA fileName `yaml:"client_ca"`
+}
+
+// fileName is the name of a file with secrets, users or certificates. An empty name would mean that there are none, so it is
+// an error.
+type fileName string
+
 type storeFields struct {
-	URL          *string `yaml:"url"`
-	PasswordFile *string `yaml:"password_file"`
+	URL          *string   `yaml:"url"`
+	PasswordFile *fileName `yaml:"password_file"`
 }

@@ -52,6 +52,15 @@ func (s *shadowFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []st
 	}
 }
 
+// ReadNode reads the name of a file.
+func (f *fileName) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
+	if !n.Scalar() || n.Text == "" {
+		return d.Mismatch(n, path, "the name of a file")
+	}
+	*f = fileName(n.Text)
+	return true
+}
+
 // ReadNode reads an upstream, written as a URL or as fields.
 func (u *upstreamField) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	if n.Kind == yamlfile.Mapping {

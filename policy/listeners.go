@@ -18,11 +18,10 @@ type Listener struct {
 // TLSFiles are the files of a TLS listener. The zero value means no TLS.
 type TLSFiles struct {
 	// Cert is the file with the certificate and its chain, and Key the file with the private key, both in PEM.
-	Cert string `yaml:"cert"`
-	Key  string `yaml:"key"`
+	Cert, Key string
 	// ClientCA is the file with CA certificates in PEM. Every client must present a certificate signed by one of them.
 	// If ClientCA is "", no client certificate is required.
-	ClientCA string `yaml:"client_ca"`
+	ClientCA string
 }
 
 // Check returns an error if the name of a required file is not set.
@@ -38,8 +37,8 @@ func (f *TLSFiles) Check() error {
 
 // listeners builds the listeners and reports all errors.
 func (f *file) listeners(report func(error)) (all Listeners) {
-	build := func(name string, l *Listener, address, tokenFile *string, files *TLSFiles) {
-		l.Address, l.TokenFile = value(address), value(tokenFile)
+	build := func(name string, l *Listener, address *string, files *tlsFields) {
+		l.Address = value(address)
 		if address != nil {
 			if err := checkAddress(l.Address); err != nil {
 				report(atField(err, "listeners", name))
@@ -48,8 +47,8 @@ func (f *file) listeners(report func(error)) (all Listeners) {
 		if files == nil {
 			return
 		}
-		l.TLS = *files
-		if err := l.TLS.Check(); err != nil {
+		l.TLS = TLSFiles{Cert: string(files.Cert), Key: string(files.Key), ClientCA: string(files.ClientCA)}
+		if err := l.TLS.Check(); err != nil && !files.broken {
 			report(atField(err, "listeners", name, "tls"))
 		}
 	}
@@ -59,20 +58,21 @@ func (f *file) listeners(report func(error)) (all Listeners) {
 		to     *Listener
 	}{{"resp", f.Listeners.RESP, &all.RESP}, {"http", f.Listeners.HTTP, &all.HTTP}, {"grpc", f.Listeners.GRPC, &all.GRPC}} {
 		if l.fields != nil {
-			build(l.name, l.to, l.fields.Address, nil, l.fields.TLS)
+			build(l.name, l.to, l.fields.Address, l.fields.TLS)
 			l.to.UsersFile = value(l.fields.UsersFile)
 		}
 	}
 	if a := f.Listeners.Admin; a != nil {
-		build("admin", &all.Admin, a.Address, a.TokenFile, a.TLS)
+		build("admin", &all.Admin, a.Address, a.TLS)
+		all.Admin.TokenFile = value(a.TokenFile)
 	}
 	return all
 }
 
 // value returns the text of an optional field, or "".
-func value(field *string) string {
+func value[T ~string](field *T) string {
 	if field == nil {
 		return ""
 	}
-	return *field
+	return string(*field)
 }

@@ -36,15 +36,12 @@ func Empty() *Config { return new(file).config(nil, func(error) {}) }
 // config builds the configuration and reports all errors.
 func (f *file) config(pause yamlfile.Pauser, report func(error)) *Config {
 	b := f.set(pause, report)
-	c := &Config{pause: pause, Policies: b.set, Routes: f.routes(b.set, b, report), Listeners: f.listeners(report), file: f}
+	c := &Config{pause: pause, Policies: b.set, Routes: f.routes(b.set, b, report), Listeners: f.listeners(report), StorePasswordFile: value(f.Store.PasswordFile), file: f}
 	if f.Store.URL != nil {
 		c.Store = *f.Store.URL
 		if err := f.checkStore(c.Store); err != nil {
 			report(atField(err, "store"))
 		}
-	}
-	if f.Store.PasswordFile != nil {
-		c.StorePasswordFile = *f.Store.PasswordFile
 	}
 	return c
 }

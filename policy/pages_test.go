@@ -65,7 +65,7 @@ func settings(of reflect.Type, prefix string) map[string]bool {
 			if field.Type.Kind() == reflect.Pointer { // the form that is a single value
 				within[strings.TrimSuffix(prefix, ".")] = true
 			}
-		case kind.Kind() == reflect.Struct && kind != reflect.TypeFor[chargeFields]() && kind != reflect.TypeFor[TLSFiles]():
+		case kind.Kind() == reflect.Struct && kind != reflect.TypeFor[chargeFields]() && kind != reflect.TypeFor[tlsFields]():
 			within = settings(kind, name+".")
 		default:
 			within[name] = true

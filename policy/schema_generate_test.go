@@ -46,7 +46,7 @@ func Schema() ([]byte, error) {
 		"routeClass":     schema{"oneOf": []schema{{"type": "string", "pattern": namePattern}, required(object(reflect.TypeFor[classHeaderFields]()), "header")}},
 		"keyPart":        keyPart(),
 		"jwt":            required(object(reflect.TypeFor[jwtFields]()), "claim"),
-		"tls":            required(object(reflect.TypeFor[TLSFiles]()), "cert", "key"),
+		"tls":            required(object(reflect.TypeFor[tlsFields]()), "cert", "key"),
 		"window":         required(object(reflect.TypeFor[WindowFields]()), "limit", "window"),
 	}
 	text, err := json.MarshalIndent(top, "", "  ")
@@ -59,7 +59,7 @@ func Schema() ([]byte, error) {
 // definitions maps types to their names in the schema.
 var definitions = map[reflect.Type]string{
 	reflect.TypeFor[policyFields]():   "policy",
-	reflect.TypeFor[TLSFiles]():       "tls",
+	reflect.TypeFor[tlsFields]():       "tls",
 	reflect.TypeFor[LimitSpec]():      "limit",
 	reflect.TypeFor[LimitFields]():    "set",
 	reflect.TypeFor[overrideFields](): "override",

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -20,10 +19,6 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	}
 	if engine.CheckPolicyName(name) != nil {
 		report(fmt.Errorf("policy name %s; accepted: %s", engine.Quote(name), nameAccepted))
-	}
-	if fields == nil {
-		report(errors.New(`empty; accepted: a limit such as "100/s", or its fields`))
-		return p
 	}
 	if fields.space != "" {
 		p.space = fields.space

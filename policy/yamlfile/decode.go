@@ -20,8 +20,7 @@ type Decoder struct {
 	Hints map[string]string
 }
 
-// nodeReader is implemented by types that have several forms in a file. ReadNode is not called for a field without a
-// value.
+// nodeReader is implemented by types that have several forms in a file.
 type nodeReader interface {
 	ReadNode(d *Decoder, n *Node, path []string) (ok bool)
 }
@@ -73,7 +72,13 @@ func listLike(n *Node, t reflect.Type) string {
 func fieldsLike(name string) string { return fieldsAccepted + " such as {" + name + ": …}" }
 
 // Mismatch reports a value of the wrong type, unless an error in the value was already reported. It returns false.
+//
+// A field without a value has the wrong type: what a template makes of a value that it does not find must not mean the
+// default, because without users_file everybody may call (regression: bug 279).
 func (d *Decoder) Mismatch(n *Node, path []string, accepted string) bool {
+	if n.Kind == Null || n.Kind == Text && n.Text == "" {
+		accepted += ", or no " + lastName(path)
+	}
 	if n.Kind != broken {
 		d.report(n.At, path, lastName(path)+" is "+n.shown()+"; accepted: "+accepted)
 	}
@@ -116,8 +121,8 @@ func lastName(path []string) string {
 	return last
 }
 
-// Decode stores the node's value in *to. It returns false if it reported an error. A field without a value stays
-// unset. A field of type *Node is set to the node itself.
+// Decode stores the node's value in *to. It returns false if it reported an error. A field of type *Node is set to the
+// node itself. An empty file leaves *to as it is.
 func (d *Decoder) Decode(n *Node, to any, path ...string) bool {
 	return d.decode(n, reflect.ValueOf(to).Elem(), path)
 }
@@ -127,7 +132,7 @@ func (d *Decoder) decode(n *Node, v reflect.Value, path []string) bool {
 		v.Set(reflect.ValueOf(n))
 		return n.Kind != broken
 	}
-	if n.Kind == Null {
+	if n.Kind == Null && len(path) == 0 {
 		return true
 	}
 	if reader, ok := reflect.TypeAssert[nodeReader](v.Addr()); ok {
@@ -234,7 +239,7 @@ func (d *Decoder) decodeField(p Pair, v reflect.Value, path []string) bool {
 	}
 	value := reflect.New(table.Type(p.Key.Text)).Elem()
 	ok := d.decode(p.Value, value, path)
-	if p.Value.Kind != Null && (ok || value.Kind() == reflect.Struct || value.Kind() == reflect.Slice && !value.IsNil()) {
+	if ok || value.Kind() == reflect.Struct || value.Kind() == reflect.Slice && !value.IsNil() {
 		table.Set(p.Key.Text, value)
 	}
 	return ok

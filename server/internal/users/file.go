@@ -175,9 +175,6 @@ func parseUsers(name string, data []byte) (*all, error) {
 
 // add adds a user, under each of its secrets.
 func (a *all) add(name string, f *fields) error {
-	if f == nil {
-		f = &fields{}
-	}
 	digests, err1 := list("sha256", f.SHA256, "a list of one or two, such as [9f86…]")
 	may, err2 := list("may", f.May, "a list of "+rightsAccepted)
 	policies, err3 := list("policies", f.Policies, "a list such as [login], [] for none, or no policies for all")
