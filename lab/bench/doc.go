@@ -3,6 +3,7 @@
 //
 //	main.go     the measurements and their lengths
 //	measure.go  one round with its callers, keys and duration
+//	used.go     what processes use: CPU time and wake-ups
 //	memory.go   in-memory limiters
 //	redis.go    exact limiters on one Redis (leased.go: a key with prefetch)
 //	parts.go    where a store's time goes in a merged call
