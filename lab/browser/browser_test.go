@@ -70,6 +70,7 @@ type world struct {
 	redis *redistest.Server
 	take  string // the address for takes
 	token string // the token file
+	file  string // the policies file
 	noise atomic.Pointer[string]
 	// running counts the goroutines that send requests.
 	running sync.WaitGroup
@@ -99,13 +100,13 @@ func TestPage(t *testing.T) {
 		}
 	}
 	w := &world{t: t, redis: redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always"), token: write(t, "token", admin+"\nread "+read+"\n")}
-	file := write(t, "policies.yaml", policies)
+	w.file = write(t, "policies.yaml", policies)
 	serve := func(more ...string) map[string]string {
 		return programs.Serve(t, 2, append([]string{"serve", "--resp", "off", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain", "0s"}, more...)...)
 	}
 	// On a busy machine, a decision may take longer than the default deadline, and the store would count as
 	// unavailable.
-	shared := []string{"--deadline", "1s", "--config", file, "--store", "redis://" + w.redis.Addr(), "--expect-processes", "2", "--admin-token-file", w.token}
+	shared := []string{"--deadline", "1s", "--config", w.file, "--store", "redis://" + w.redis.Addr(), "--expect-processes", "2", "--admin-token-file", w.token}
 	guarded := serve(shared...)
 	serve(shared...) // another process
 	var many strings.Builder
@@ -210,11 +211,19 @@ func (w *world) do(asked string) string {
 	case "start":
 		w.redis.Start()
 	case "revoke":
-		if err := os.WriteFile(w.token, []byte("another-token-0123456789"), 0o600); err != nil {
-			return "error: " + err.Error()
-		}
+		return written(w.token, "another-token-0123456789")
+	case "file": // without the policy, if there is one
+		return written(w.file, strings.Replace(policies, "  "+key+":", "  other:", 1))
 	default:
 		return "error: unknown: " + asked
+	}
+	return "done"
+}
+
+// written replaces a file and returns the result of the command.
+func written(name, text string) string {
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		return "error: " + err.Error()
 	}
 	return "done"
 }

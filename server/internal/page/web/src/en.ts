@@ -266,6 +266,7 @@ export const en = {
   leaseProcesses: "{n} processes share the units of each key.",
   leaseUnknown: "No units are prefetched now: no policy is leased, or the number of processes that share the units is not known yet.",
   changesInForce: "Changes on top of the file",
+  ignored: "no effect: it does not fit the file",
   noChanges: "There are no changes. The policies file applies.",
   beforeAfter: "Before → after",
   wholePolicy: "whole policy",

@@ -115,7 +115,13 @@ export function Changes({ administers }: { administers: boolean }) {
                 </td>
                 <td>{ofChange(c)}</td>
                 <td>
-                  <BeforeAfter {...c} />
+                  {c.ignored ? (
+                    <>
+                      <span class="tag">{t("ignored")}</span> <bdi>{c.ignored}</bdi>
+                    </>
+                  ) : (
+                    <BeforeAfter {...c} />
+                  )}
                 </td>
                 <td>
                   <bdi>{by(c)}</bdi>

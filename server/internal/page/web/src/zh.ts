@@ -261,6 +261,7 @@ export const zh: Record<keyof typeof en, string> = {
   leaseProcesses: "{n} 个进程共享每个键的单位。",
   leaseUnknown: "目前不提前取用：没有 leased 模式的策略，或尚不知道有多少进程共享。",
   changesInForce: "在文件之上生效",
+  ignored: "未生效：与策略文件不符",
   noChanges: "没有生效的变更：以策略文件为准。",
   beforeAfter: "之前 → 之后",
   wholePolicy: "整个策略",

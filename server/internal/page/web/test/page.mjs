@@ -5,7 +5,7 @@ import { descriptorFloods } from "./envoy.mjs";
 import { ask, browser, env, faults, here, open, picture, row, signIn, status, step } from "./harness.mjs";
 import { hour, polls } from "./hour.mjs";
 import { incident, still } from "./keyboard.mjs";
-import { axes, fits, prepare, readable, restore } from "./views.mjs";
+import { axes, call, fits, prepare, readable, restore } from "./views.mjs";
 
 await step("no token, a wrong one, and one that may only read", async () => {
   const tab = await open(here);
@@ -196,6 +196,12 @@ await step("changes and who made them; one is cleared", async () => {
   await tab.getByRole("dialog").getByRole("button", { name: "Clear the change" }).click();
   await tab.getByText("There are no changes").first().waitFor();
   await row(tab, "Last actions", "clear").filter({ hasText: "10/s → 100/s burst 200" }).waitFor();
+  assert.equal(await call(tab, "changes", { policy: "pages", key: "eve", fields: { deny: true }, author: "ann" }), 200);
+  await ask("file pages");
+  await row(tab, "Changes on top of the file", "eve").getByText("no effect: it does not fit the file").waitFor();
+  await ask("file");
+  await row(tab, "Changes on top of the file", "eve").getByText("50/s → deny").waitFor();
+  assert.equal(await call(tab, "changes/clear", { policy: "pages", key: "eve", author: "ann" }), 200);
 });
 
 // Known bug 72.

@@ -27,7 +27,7 @@ export async function restore(tab) {
   for (const of of [{ policy: longPolicy }, { policy: "pages", key: "reader" }, { policy: "strict" }]) assert.equal(await call(tab, "changes/clear", { ...of, author: "ann" }), 200);
 }
 
-const call = (tab, path, body) =>
+export const call = (tab, path, body) =>
   tab.evaluate(
     ([path, body, token]) => fetch("admin/v1/" + path, { method: "POST", headers: { "Content-Type": "application/json", Authorization: "Bearer " + token }, body }).then((r) => r.status),
     [path, JSON.stringify(body), env.ADMIN],
