@@ -162,7 +162,10 @@ func readFields(text string, to any) error {
 	if root != nil {
 		decoder("fields", &errs).Decode(root, to)
 	}
-	if len(errs) > 0 {
+	switch {
+	case root == nil && len(errs) == 0:
+		return errEmptyChange
+	case len(errs) > 0:
 		return errors.New("fields: " + errs[0].Message)
 	}
 	return nil

@@ -52,6 +52,9 @@ func (r Reader) Reload(path string, last *Config) (*Config, error) {
 func (r Reader) Parse(name string, data []byte) (*Config, error) {
 	root, errs := readTree(name, data, r.Pause)
 	if root == nil {
+		if len(errs) == 0 {
+			errs.Add(yamlfile.ErrorAt(name, yamlfile.Place{}, "the file is empty; accepted: policies, overrides, trusted_proxies, routes, upstreams, listeners, store"))
+		}
 		return nil, errs.Sorted(data)
 	}
 	var f file
@@ -67,7 +70,8 @@ func (r Reader) Parse(name string, data []byte) (*Config, error) {
 	return config, nil
 }
 
-// readTree reads a file's single document. The node is nil if nothing in the file is readable, as after a syntax error.
+// readTree reads a file's single document. The node is nil if the file is empty, or if nothing in it is readable, as after a
+// syntax error.
 func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, Errors) {
 	documents, errs := yamlfile.Read(name, data, pause)
 	switch {
@@ -77,8 +81,6 @@ func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, 
 		errs = Errors{yamlfile.ErrorAt(name, documents[1].At, "more than one YAML document; accepted: one")}
 	case len(documents) == 1 && documents[0].Kind != yamlfile.Null:
 		return documents[0], errs
-	case len(errs) == 0:
-		errs = Errors{yamlfile.ErrorAt(name, yamlfile.Place{}, "the file is empty; accepted: policies, overrides, trusted_proxies, routes, upstreams, listeners, store")}
 	}
 	return nil, errs
 }

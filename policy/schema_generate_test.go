@@ -59,7 +59,7 @@ func Schema() ([]byte, error) {
 // definitions maps types to their names in the schema.
 var definitions = map[reflect.Type]string{
 	reflect.TypeFor[policyFields]():   "policy",
-	reflect.TypeFor[tlsFields]():       "tls",
+	reflect.TypeFor[tlsFields]():      "tls",
 	reflect.TypeFor[LimitSpec]():      "limit",
 	reflect.TypeFor[LimitFields]():    "set",
 	reflect.TypeFor[overrideFields](): "override",
