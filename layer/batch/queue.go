@@ -16,6 +16,7 @@ type waiter struct {
 	ops      []engine.Op
 	charges  []engine.Charge
 	results  []engine.Answer
+	space    string // the last namespace of the operations, which the next caller often has too
 	bytes    int
 	lane     *lane
 	call     *storeCall // the call that contains its operations, while in flight
@@ -53,13 +54,12 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.An
 		charges += len(ops[i].Charges)
 	}
 	w.charges = slices.Grow(w.charges[:0], charges)
-	space := ""
 	for i := range w.ops {
 		op := &w.ops[i]
-		if op.Space != space {
-			space = strings.Clone(op.Space)
+		if op.Space != w.space {
+			w.space = strings.Clone(op.Space)
 		}
-		op.Space, op.Key, op.ID = space, strings.Clone(op.Key), strings.Clone(op.ID)
+		op.Space, op.Key, op.ID = w.space, strings.Clone(op.Key), strings.Clone(op.ID)
 		from := len(w.charges)
 		w.charges = append(w.charges, op.Charges...)
 		op.Charges = w.charges[from:len(w.charges):len(w.charges)]
