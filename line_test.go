@@ -187,3 +187,42 @@ func TestManyWaitersLeave(t *testing.T) {
 		})
 	}
 }
+
+// An observer that panics does not block the callers behind.
+func TestPanicLeavesTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		l := headgate.New(headgate.WithObserver(func(context.Context, headgate.Result) {
+			if calls.Add(1) == 3 { // a call of the second caller, which waits
+				panic("observer")
+			}
+		}))
+		defer func() { _ = l.Close() }()
+		window := l.Policy("window", headgate.FixedWindow{Rate: headgate.PerSecond(1)})
+		semaphore := l.Semaphore("semaphore", headgate.Concurrency{Units: 1, Lease: time.Second})
+		for name, wait := range map[string]func(context.Context) error{
+			"wait":    func(ctx context.Context) error { _, err := window.Wait(ctx, "k"); return err },
+			"acquire": func(ctx context.Context) error { _, err := semaphore.Acquire(ctx, "k", 1); return err },
+		} {
+			calls.Store(0)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			panicked := 0
+			for range 3 {
+				func() {
+					defer func() {
+						if recover() != nil {
+							panicked++
+						}
+					}()
+					if err := wait(ctx); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				}()
+			}
+			cancel()
+			if panicked != 1 {
+				t.Errorf("%s: %d panics", name, panicked)
+			}
+		}
+	})
+}

@@ -45,9 +45,8 @@ func (p *Policy) Acquire(ctx context.Context, key string, units int64) (*Permit,
 	if err != nil {
 		return nil, err
 	}
-	err = permit.await(ctx, w)
-	w.leave()
-	if err != nil {
+	defer w.leave() // also if the observer panics
+	if err := permit.await(ctx, w); err != nil {
 		return nil, err
 	}
 	return permit, nil

@@ -42,9 +42,14 @@ func (p *Policy) Wait(ctx context.Context, key string, units int64) engine.Answe
 	if err != nil {
 		return engine.Answer{Err: err}
 	}
-	t := p.first(ctx, w, key, units)
-	w.leave()
+	t := p.served(ctx, w, key, units)
 	return p.slot(ctx, key, units, &t)
+}
+
+// served is first, after which the next caller of the line becomes the first one, also if the observer panics.
+func (p *Policy) served(ctx context.Context, w *waiter, key string, n int64) reserved {
+	defer w.leave()
+	return p.first(ctx, w, key, n)
 }
 
 // take charges the units or reserves them. If the reserved slot is after the deadline, take returns an error. A denial by
