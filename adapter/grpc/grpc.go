@@ -59,8 +59,8 @@ func (l *Interceptors) Stream(service any, stream grpc.ServerStream, info *grpc.
 }
 
 // Tap is a [tap.ServerInHandle] that denies calls before the server creates streams for them. It runs on the goroutine
-// that reads the connection, so use it only with a memory store and without a pacer. It cannot access responses, so
-// [httplimit.WithFinalCost] has no effect, and admitted calls get no headers.
+// that reads the connection, so use it only with a memory store and without a pacer or [httplimit.InFlight]. It sees no
+// responses: [httplimit.WithFinalCost] has no effect, and admitted calls get no headers.
 func (l *Interceptors) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	answer := rpc.NewAnswer()
 	charge, ok := l.middleware.Admit(answer, request(ctx, info.FullMethodName, info.Header))
@@ -76,14 +76,18 @@ func (l *Interceptors) call(ctx context.Context, method string, md metadata.MD, 
 	charge, ok := l.middleware.Admit(answer, r)
 	header := metadata.MD{}
 	answer.Limits(func(name, value string) { header.Append(name, value) })
-	if err := setHeader(header); err != nil && ok {
-		return err // the stream is broken
-	}
+	failed := setHeader(header)
 	if !ok {
 		return refusal(answer, &charge)
 	}
 	code := codes.Internal // if the handler panics
 	defer func() { l.middleware.Settle(r, &charge, httplimit.Response{Status: rpc.Status(uint32(code))}) }()
+	if failed != nil { // the client has left, or another interceptor has sent the headers
+		if ctx.Err() != nil {
+			code = codes.Canceled
+		}
+		return failed
+	}
 	err := serve()
 	code = status.Code(err)
 	return err

@@ -188,3 +188,35 @@ func TestBy(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A call that ends before its handler, because its headers cannot be set, is settled too: it is not counted, and gives
+// its unit in flight back.
+func TestHeadersCannotBeSet(t *testing.T) {
+	l := headgate.New()
+	t.Cleanup(func() { _ = l.Close() })
+	failures := l.Policy("failures", headgate.FixedWindow{Rate: headgate.PerHour(3)})
+	inFlight := l.Semaphore("in-flight", headgate.Concurrency{Units: 1})
+	byUser := httplimit.ByHeader("X-User")
+	for name, limit := range map[string]*grpcadapter.Interceptors{
+		"final cost": grpcadapter.New(failures, byUser, httplimit.WithFinalCost(httplimit.OnlyFailures)),
+		"in flight":  grpcadapter.By(httplimit.InFlight(inFlight, byUser)),
+	} {
+		sent := func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if err := grpc.SendHeader(ctx, metadata.Pairs("a", "b")); err != nil {
+				t.Error(err)
+			}
+			return next(ctx, request)
+		}
+		client := serve(t, grpc.ChainUnaryInterceptor(sent, limit.Unary))
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "x-user", "a")
+		if _, err := client.Check(ctx, &healthpb.HealthCheckRequest{}); status.Code(err) != codes.Internal {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if d, err := failures.Peek(t.Context(), "a", 1); err != nil || d.Remaining != 3 {
+		t.Errorf("%s, %v", d, err)
+	}
+	if d, err := inFlight.Peek(t.Context(), "a", 1); err != nil || !d.Allowed {
+		t.Errorf("%s, %v", d, err)
+	}
+}
