@@ -137,14 +137,14 @@ func (i *Item) charge(r *http.Request) (headgate.Charge, error) {
 	return c, nil
 }
 
-// mistake returns the error of a request, as the program's mistake if one of the policies is invalid.
+// mistake returns the error of a request, as the program's mistake unless the error is of a key, which clients choose.
 func (a *allOf) mistake(charges []headgate.Charge, err error) error {
 	for i := range charges {
 		if mistake := charges[i].Policy.Err(); mistake != nil {
 			return &programError{mistake}
 		}
 	}
-	if input, ok := errors.AsType[*engine.InputError](err); ok && input.Field == "policy" { // of another limiter
+	if input, ok := errors.AsType[*engine.InputError](err); ok && input.Field != "key" { // too many limits
 		return &programError{err}
 	}
 	return err

@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -129,6 +130,16 @@ func TestAllOfMistakes(t *testing.T) {
 		h := httplimit.By(httplimit.AllOf(l, item), httplimit.WithError(httplimit.FailOpen))(hello)
 		if w := answer(h, request("192.0.2.1", "")); w.Code != 500 {
 			t.Errorf("%s chosen: %d %s", p.Name(), w.Code, w.Body)
+		}
+	}
+	two := l.Policy("two", headgate.NoLimit(), headgate.FixedWindow{Rate: headgate.PerHour(1)})
+	for n, p := range map[int]*headgate.Policy{33: good, 17: two} { // a request may have 32 items and 32 limits
+		items := make([]httplimit.Item, n)
+		for i := range items {
+			items[i] = httplimit.Item{Policy: p, Key: func(*http.Request) (string, bool) { return strconv.Itoa(i), true }}
+		}
+		if w := answer(httplimit.By(httplimit.AllOf(l, items...))(hello), request("192.0.2.1", "")); w.Code != 500 {
+			t.Errorf("%d items of %s: %d %s", n, p.Name(), w.Code, w.Body)
 		}
 	}
 }
