@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -133,4 +134,35 @@ func TestBaseWithoutAResponse(t *testing.T) {
 	if answer, err := httpclient.New(base).RoundTrip(r); answer != nil || err != nil { //nolint:bodyclose // there is no response
 		t.Error(answer, err)
 	}
+}
+
+// A base transport that panics is no request in flight: the ninth request to a server that is not known yet does not
+// wait. A denial without a body, as of a test's transport, is retried.
+func TestBaseThatMisbehaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		transport := httpclient.New(roundTripper(func(*http.Request) (*http.Response, error) {
+			switch calls++; {
+			case calls <= 8:
+				panic("base")
+			case calls == 9:
+				return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"0"}}}, nil
+			default:
+				return &http.Response{StatusCode: 200}, nil
+			}
+		}))
+		send := func() (*http.Response, error) {
+			defer func() { _ = recover() }()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://server/", http.NoBody)
+			return transport.RoundTrip(r)
+		}
+		start := time.Now()
+		for range 8 {
+			_, _ = send() //nolint:bodyclose // there is none
+		}
+		answer, err := send() //nolint:bodyclose // there is none
+		if err != nil || answer == nil || answer.StatusCode != 200 || time.Since(start) != 0 {
+			t.Errorf("%+v, %v after %s", answer, err, time.Since(start))
+		}
+	})
 }

@@ -138,8 +138,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			closeBody(sent)
 			return nil, err
 		}
-		answer, err := t.base.RoundTrip(sent)
-		s.leave(ticket, answer)
+		answer, err := t.send(s, ticket, sent)
 		if err != nil || answer == nil || !t.shouldRetry(r, answer, s, try) {
 			return answer, err
 		}
@@ -150,6 +149,12 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		drain(answer)
 		sent = next
 	}
+}
+
+// send sends a request and records the response, also that there is none if the base transport panics.
+func (t *Transport) send(s *scope, ticket int64, r *http.Request) (answer *http.Response, err error) {
+	defer func() { s.leave(ticket, answer) }()
+	return t.base.RoundTrip(r)
 }
 
 func closeBody(r *http.Request) {
