@@ -116,3 +116,52 @@ func TestCommitSaysWhatWasDropped(t *testing.T) {
 		t.Errorf("%d of 35 dropped, %v; want 15 beyond twice the limit of 10", dropped, err)
 	}
 }
+
+// A charge of 0 units cannot become more: a number above 0 is an error, which changes nothing, and no lost charge.
+func TestUseOfAChargeOfNothing(t *testing.T) {
+	l, ctx := headgate.New(), t.Context()
+	defer func() { _ = l.Close() }()
+	a := l.Policy("a", headgate.TokenBucket{Rate: headgate.PerHour(10)})
+	b := l.Policy("b", headgate.FixedWindow{Rate: headgate.PerHour(10)}, headgate.SlidingLog{Rate: headgate.PerDay(10)})
+	first := b.First()
+	alone := func() (*headgate.Reservation, headgate.Decision, error) { return b.Charge(ctx, "k", 0) }
+	listed := func() (*headgate.Reservation, headgate.Decision, error) {
+		nothing := headgate.Charge{Policy: b, Key: "k", Units: headgate.NoUnits}
+		return l.ReserveAll(ctx, headgate.Charge{Policy: a, Key: "k"}, nothing)
+	}
+	choice := func() (*headgate.Reservation, headgate.Decision, error) { return first.Charge(ctx, "k", 1) }
+	commit := func(used ...int64) func(*headgate.Reservation) error {
+		return func(r *headgate.Reservation) error { _, err := r.Commit(ctx, used...); return err }
+	}
+	named := func(r *headgate.Reservation) error {
+		_, err := r.CommitNamed(ctx, map[string]int64{"b": 5})
+		return err
+	}
+	report := func(r *headgate.Reservation) error { return r.Report(ctx, 5) }
+	for name, c := range map[string]struct {
+		reserve func() (*headgate.Reservation, headgate.Decision, error)
+		settle  func(*headgate.Reservation) error
+		field   string // of the error, or ""
+	}{
+		"alone":          {alone, commit(5), "used[0]"},
+		"alone, named":   {alone, named, `used["b"]`},
+		"alone, report":  {alone, report, "used[0]"},
+		"alone, nothing": {alone, commit(0), ""},
+		"listed":         {listed, commit(1, 5), "used[1]"},
+		"listed, named":  {listed, named, `used["b"]`},
+		"listed, other":  {listed, commit(2, 0), ""},
+		"a choice":       {choice, commit(5), ""},
+	} {
+		r, d, err := c.reserve()
+		if err != nil || r == nil {
+			t.Fatal(name, d, err)
+		}
+		input, failed := errors.AsType[*engine.InputError](c.settle(r))
+		if failed != (c.field != "") || failed && input.Field != c.field {
+			t.Errorf("%s: %v, want an error of %q", name, input, c.field)
+		}
+		if err := r.Cancel(ctx); err != nil {
+			t.Error(name, err)
+		}
+	}
+}

@@ -31,8 +31,8 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 }
 
 // Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay. It is for a cost that
-// is known only afterwards, such as the bytes of a response, or 0 after a failure. The reservation is nil after a
-// denial or an error. It is also nil if the store did not decide, because a charge outside the store cannot be settled.
+// is known only afterwards, such as the bytes of a response, or 0 after a failure. A charge of 0 cannot become more.
+// The reservation is nil after a denial or an error, and if the store did not decide: such a charge cannot be settled.
 //
 // With 1000 bytes a second, a charge of 100 that is committed as 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {

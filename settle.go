@@ -107,22 +107,26 @@ func (r *Reservation) settlement(used []int64) (engine.Op, error) {
 		return engine.Op{}, errNoReservation
 	}
 	held := r.Core().Held()
-	items := held.Items()
+	items, charges := held.Items(), held.Charges
 	if r.oneKey() {
-		items = 1
+		items, charges = 1, func(int) bool { return slices.ContainsFunc(held.Limits, charged) }
 	}
-	negative := slices.IndexFunc(used, func(n int64) bool { return n < 0 })
-	switch {
-	case len(used) != items:
+	if len(used) != items {
 		return engine.Op{}, usedError(fmt.Sprint(len(used), " numbers"), fmt.Sprintf("%d, one for each charge that was reserved", items))
-	case negative >= 0:
-		return engine.Op{}, negativeUse(strconv.Itoa(negative), used[negative])
-	case items == 1:
-		return held.Settle(used[0]), nil
-	default:
-		return held.SettleEach(func(item int) int64 { return used[item] }), nil
 	}
+	for item, n := range used {
+		if err := checkUse(strconv.Itoa(item), n, charges(item)); err != nil {
+			return engine.Op{}, err
+		}
+	}
+	if items == 1 {
+		return held.Settle(used[0]), nil
+	}
+	return held.SettleEach(func(item int) int64 { return used[item] }), nil
 }
+
+// charged reports whether units were charged to a limit.
+func charged(l engine.Reserved) bool { return l.Units > 0 }
 
 // oneKey reports whether the reservation is of one policy and one key, so that one number is the cost of the request.
 func (r *Reservation) oneKey() bool {
@@ -144,7 +148,7 @@ func (r *Reservation) namedSettlement(used map[string]int64, others func(*engine
 	}
 	held := r.Core().Held()
 	op := held.Settle(0)
-	keys := map[string]string{}
+	keys, charges := map[string]string{}, map[string]bool{}
 	for i := range op.Charges {
 		l := &held.Limits[i]
 		if l.Limit.Algorithm().Holds() {
@@ -157,6 +161,7 @@ func (r *Reservation) namedSettlement(used map[string]int64, others func(*engine
 			return op, usedError(strconv.Quote(name), "the name of a policy with one key in the list; Commit takes a number for each charge")
 		}
 		keys[name] = key
+		charges[name] = charges[name] || charged(*l)
 		switch {
 		case l.Units == 0: // a choice that did not pay
 		case given:
@@ -166,11 +171,11 @@ func (r *Reservation) namedSettlement(used map[string]int64, others func(*engine
 		}
 	}
 	for name, units := range used {
-		if units < 0 {
-			return op, negativeUse(strconv.Quote(name), units)
-		}
-		if _, ok := keys[name]; !ok {
+		if _, ok := keys[name]; !ok && units >= 0 {
 			return op, usedError(strconv.Quote(name), "a policy of the reservation: "+strings.Join(slices.Sorted(maps.Keys(keys)), ", "))
+		}
+		if err := checkUse(strconv.Quote(name), units, charges[name]); err != nil {
+			return op, err
 		}
 	}
 	return op, nil
@@ -180,6 +185,14 @@ func usedError(value, accepted string) error {
 	return &engine.InputError{Field: "used", Value: value, Accepted: accepted}
 }
 
-func negativeUse(index string, units int64) error {
-	return engine.InvalidInput("used["+index+"]", strconv.FormatInt(units, 10), "0 or more")
+// checkUse returns an error for a number that cannot be settled. Units cannot be charged if none were charged before.
+func checkUse(index string, units int64, charges bool) error {
+	switch {
+	case units < 0:
+		return engine.InvalidInput("used["+index+"]", strconv.FormatInt(units, 10), "0 or more")
+	case units > 0 && !charges:
+		return engine.InvalidInput("used["+index+"]", strconv.FormatInt(units, 10), "0, because no units were charged before")
+	default:
+		return nil
+	}
 }

@@ -119,6 +119,17 @@ func (r *Reservation) Items() int {
 	return len(r.Limits)
 }
 
+// Charges reports whether units were charged for an item of the caller's list, by index. A settlement cannot charge any
+// for another item.
+func (r *Reservation) Charges(item int) bool {
+	for i := range r.Limits {
+		if l := &r.Limits[i]; l.Units > 0 && l.items(i)>>item&1 == 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // items returns the bit set of the items that the limit at index i covers.
 func (r *Reserved) items(i int) uint32 {
 	if r.Items == 0 {
