@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/memstore"
 )
 
 // Callers with different limits, or with different parameters of one limit, do not wait for each other.
@@ -224,5 +225,65 @@ func TestPanicLeavesTheLine(t *testing.T) {
 				t.Errorf("%s: %d panics", name, panicked)
 			}
 		}
+	})
+}
+
+// slow is a store whose calls take a millisecond.
+type slow struct{ engine.Store }
+
+func (s slow) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
+	time.Sleep(time.Millisecond)
+	s.Store.Do(ctx, ops, results)
+}
+
+// Callers of Wait that share a call are observed each with its own context, and in its goroutine. Another caller gets
+// the slot of one whose observer panics.
+func TestSharedCallsAreObservedByTheirCallers(t *testing.T) {
+	type own struct{}
+	synctest.Test(t, func(t *testing.T) {
+		memory, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var observed sync.Map
+		observer := func(ctx context.Context, _ headgate.Result) {
+			name, _ := ctx.Value(own{}).(string)
+			observed.Store(name, true)
+			if name == "panics" {
+				panic("observer")
+			}
+		}
+		l := headgate.New(headgate.WithStore(slow{memory}), headgate.WithObserver(observer))
+		bucket := l.Policy("bucket", headgate.TokenBucket{Rate: headgate.PerSecond(1), Burst: 1})
+		wait := func(name string) {
+			defer func() {
+				if failed := recover(); (failed != nil) != (name == "panics") {
+					t.Errorf("%s: %v", name, failed)
+				}
+			}()
+			ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), own{}, name), time.Minute)
+			defer cancel()
+			if _, err := bucket.Wait(ctx, "k"); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		start := time.Now()
+		wait("first")
+		wait("panics")
+		var waiting sync.WaitGroup
+		for _, name := range []string{"a", "b", "c"} {
+			waiting.Go(func() { wait(name) })
+		}
+		waiting.Wait()
+		if took := time.Since(start); took < 3*time.Second || took > 3*time.Second+20*time.Millisecond {
+			t.Errorf("five callers, of whom one gives its slot up, took %s", took)
+		}
+		for _, name := range []string{"first", "panics", "a", "b", "c"} {
+			if _, ok := observed.Load(name); !ok {
+				t.Errorf("%s is not observed", name)
+			}
+		}
+		_ = l.Close()
+		_ = memory.Close()
 	})
 }

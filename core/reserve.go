@@ -151,14 +151,11 @@ type reserved struct {
 
 func notReserved(err error) reserved { return reserved{answer: engine.Answer{Err: err}} }
 
-// reserveEach decides several reserve operations in one call.
+// reserveEach decides several reserve operations in one call, which it does not observe.
 func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	answers, all := make([]engine.Answer, len(ops)), make([]reserved, len(ops))
 	l.run(ctx, ops, answers)
 	for i := range ops {
-		if l.observer != nil {
-			l.observer(ctx, &ops[i], &answers[i])
-		}
 		all[i] = reserved{answer: answers[i], reservation: l.Reserved(&ops[i], &answers[i])}
 	}
 	return all

@@ -81,19 +81,51 @@ func newCaller(ctx context.Context, p *Policy, kind engine.Kind, key string, n i
 	return &caller{ctx: ctx, policy: p, kind: kind, key: strings.Clone(key), units: n, done: make(chan struct{})}
 }
 
+// op returns the caller's request.
+func (a *caller) op() engine.Op {
+	op := engine.Op{Kind: a.kind, Space: a.policy.space, Key: a.key, Charges: a.policy.Charges(nil, a.units)}
+	if a.kind == engine.OpReserve {
+		op.Ahead = LongestDelay(a.ctx)
+	}
+	return op
+}
+
 // wait returns the caller's answer, or returns early when the caller's context ends. withdraw reports whether the
 // caller's request was removed before it was sent.
 func (a *caller) wait(withdraw func() bool) reserved {
 	select {
 	case <-a.done:
-		return a.answer
+		return a.observed(a.answer)
 	case <-a.ctx.Done():
 	}
-	if !withdraw() && a.over.Swap(true) { // the answer came first
+	switch left := notReserved(a.ctx.Err()); {
+	case withdraw():
+		return left
+	case a.over.Swap(true): // the answer came first
 		<-a.done
-		return a.answer
+		return a.observed(a.answer)
+	default:
+		return a.observed(left)
 	}
-	return notReserved(a.ctx.Err())
+}
+
+// observed returns an answer that the observer has received, with the caller's own context and in its goroutine. A
+// caller whose observer panics leaves its slot.
+func (a *caller) observed(r reserved) reserved {
+	l := a.policy.limiter
+	if l.observer == nil {
+		return r
+	}
+	returned := false
+	defer func() {
+		if !returned && r.waiter.Waiter != nil {
+			l.turns.leave(a.ctx, a.policy, r)
+		}
+	}()
+	op := a.op()
+	l.observer(a.ctx, &op, &r.answer)
+	returned = true
+	return r
 }
 
 // answer makes the calls for several callers in the same line. It gives back the slots of callers that leave, sends
@@ -122,12 +154,7 @@ func ask(callers []*caller) {
 	ops := make([]engine.Op, len(callers))
 	contexts := make([]context.Context, 0, len(callers))
 	for i, a := range callers {
-		op := &ops[i]
-		*op = engine.Op{Kind: a.kind, Space: p.space, Key: a.key}
-		if a.kind == engine.OpReserve {
-			op.Ahead = LongestDelay(a.ctx)
-		}
-		op.Charges = p.Charges(nil, a.units)
+		ops[i] = a.op()
 		contexts = append(contexts, a.ctx)
 	}
 	ctx, cancel := queue.Outliving(undoWithin, contexts...)
