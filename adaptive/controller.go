@@ -51,10 +51,18 @@ func NewController(c Config) (*Controller, error) {
 }
 
 // Limit returns the number of calls that may be in flight in the long run.
-func (c *Controller) Limit() int64 { return c.limit }
+func (c *Controller) Limit() int64 {
+	if c == nil {
+		return 0
+	}
+	return c.limit
+}
 
 // Allow reports whether another call may begin while inFlight calls are in flight.
 func (c *Controller) Allow(now, inFlight int64) bool {
+	if c == nil {
+		return false
+	}
 	if c.opened == 0 {
 		c.opened = now
 	}
@@ -83,6 +91,9 @@ func (c *Controller) Allow(now, inFlight int64) bool {
 // Done records the end of a call that lasted took µs. A call failed if it timed out or an overloaded server refused
 // it.
 func (c *Controller) Done(now, took int64, failed bool) {
+	if c == nil {
+		return
+	}
 	if failed {
 		c.failed++
 	} else {
@@ -132,13 +143,18 @@ func (c *Controller) follow(span, calls int64, late bool) {
 // fixed limit would have denied calls that the server could handle. A peak ends when the calls in flight are halved.
 // Suggest returns 0 if no window reached its limit.
 func (c *Controller) Suggest() int64 {
-	if c.bound == 0 {
+	if c == nil || c.bound == 0 {
 		return 0
 	}
 	return max((c.sum+c.bound/2)/c.bound, c.served)
 }
 
 // Why returns the reason for the last change of the limit.
-func (c *Controller) Why() string { return c.why }
+func (c *Controller) Why() string {
+	if c == nil {
+		return ""
+	}
+	return c.why
+}
 
 func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

@@ -49,3 +49,17 @@ func TestLimiterThatWasNotMade(t *testing.T) {
 		}
 	}
 }
+
+// Neither does a controller, such as the result of NewController with an error.
+func TestControllerThatWasNotMade(t *testing.T) {
+	none, err := adaptive.NewController(adaptive.Config{})
+	if !errors.Is(err, engine.ErrInvalid) {
+		t.Error(err)
+	}
+	for _, c := range []*adaptive.Controller{none, {}} {
+		c.Done(1, 1, true)
+		if c.Allow(1, 0) || c.Limit() != 0 || c.Suggest() != 0 || c.Why() != "" {
+			t.Errorf("%d, %d, %q", c.Limit(), c.Suggest(), c.Why())
+		}
+	}
+}
