@@ -34,6 +34,9 @@ const (
 // than MaxKeys or a bound in MaxKeysOf permits. An [*fs.PathError] of the reader is returned unchanged. On an error,
 // the store is nil.
 func Restore(c Config, from io.Reader) (*Store, error) {
+	if from == nil {
+		return nil, engine.InvalidInput("from", "nil", "what Save has written; New without a snapshot")
+	}
 	s, err := New(c)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	digest "hash"
 	"io"
+
+	"github.com/headgate/headgate/engine"
 )
 
 // A snapshot starts with a line that contains the format. The hash's secret and the number of shards follow, and then
@@ -33,6 +35,12 @@ const (
 //
 // Save returns the writer's or the context's error, or [engine.ErrClosed].
 func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) {
+	switch {
+	case ctx == nil:
+		return 0, engine.InvalidInput("ctx", "nil", "a context, such as context.Background()")
+	case to == nil:
+		return 0, engine.InvalidInput("to", "nil", "a writer, such as an *os.File")
+	}
 	w := newSnapshotWriter(to)
 	w.bytes = append(w.bytes, snapshotTitle+snapshotFormat...)
 	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, s.secret[0])

@@ -367,3 +367,16 @@ func TestReserveDuringSave(t *testing.T) {
 		t.Errorf("%+v; want the 6 units of others still charged", got)
 	}
 }
+
+// A snapshot without a context, a writer or a reader is an error that names it.
+func TestSnapshotOfNil(t *testing.T) {
+	s, _ := filled(t, small, 1)
+	_, noContext := s.Save(nil, io.Discard) //nolint:staticcheck // the mistake under test
+	_, noWriter := s.Save(t.Context(), nil)
+	_, noReader := memstore.Restore(small, nil)
+	for field, err := range map[string]error{"ctx": noContext, "to": noWriter, "from": noReader} {
+		if input, ok := errors.AsType[*engine.InputError](err); !ok || input.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
