@@ -67,14 +67,14 @@ const (
 	ReleaseCharge = engine.ReleaseCharge
 )
 
-// SettleWithin returns a copy of the policy with a term for its reservations: 1 ms to 7 days. A reservation ends if
-// it is neither settled nor reported on within the term. Its permits are then released, and its charge is treated as then
-// says. The store keeps open reservations, so they survive the process that made them. Overdue reservations are
-// ended within about a second, by any limiter that uses the same store and has used a policy or a reservation with a
-// term. A reservation is never delayed longer than its term.
+// SettleWithin returns a copy of the policy with a term for what Reserve and ReserveAll return: 1 ms to 7 days. A
+// reservation ends if it is neither settled nor reported on within the term. Its permits are then released, and its
+// charge is treated as then says. The store keeps open reservations, so they survive their process. Overdue
+// reservations are ended within about a second, by any limiter that uses the same store and has used a policy or a
+// reservation with a term. A reservation is never delayed longer than its term.
 //
-// In a list of charges, the shortest term applies. If the term or then is out of range, every method returns the error of
-// [Policy.Err].
+// In a list of charges, the shortest term applies. If the term or then is out of range, every method returns the error
+// of [Policy.Err].
 func (p *Policy) SettleWithin(within time.Duration, then Unsettled) *Policy {
 	p = p.orBroken()
 	term := engine.Term{Within: within, Then: then}
