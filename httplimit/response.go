@@ -105,10 +105,10 @@ func (m *Middleware) Settle(r *http.Request, c *Admission, o Response) {
 
 // SettleAtEnd is like [Middleware.Settle], for frameworks whose outer handlers can still write the response after the
 // middleware has returned. It settles when the request's context ends; net/http ends it after the last handler. It
-// uses the last response passed to note. If note was not called, it uses first. If the context can never end, it
-// settles immediately.
+// uses the last response passed to note. If note was not called, it uses first. If the context can never end, or the
+// response does not matter, as of [InFlight], it settles immediately.
 func (m *Middleware) SettleAtEnd(r *http.Request, c *Admission, first Response) (note func(Response)) {
-	if r.Context().Done() == nil {
+	if r.Context().Done() == nil || !m.usesResponse(c) {
 		m.Settle(r, c, first)
 		return func(Response) {}
 	}
@@ -116,6 +116,11 @@ func (m *Middleware) SettleAtEnd(r *http.Request, c *Admission, first Response) 
 	last.Store(&first)
 	context.AfterFunc(r.Context(), func() { m.Settle(r, c, *last.Load()) })
 	return func(o Response) { last.Store(&o) }
+}
+
+// usesResponse reports whether Settle depends on the response.
+func (m *Middleware) usesResponse(c *Admission) bool {
+	return m.Settles(c) && (c.outcome != nil || m.finalCost != nil && c.settle != nil)
 }
 
 // serveAndSettle runs the handler and settles, even if the handler panics.

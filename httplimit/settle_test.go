@@ -209,3 +209,24 @@ func TestSettleAtEnd(t *testing.T) {
 		}
 	})
 }
+
+// A unit in flight does not depend on the response, so the next request of a client has it: it comes before the server
+// has run what follows the context's end.
+func TestInFlightEndsBeforeTheResponse(t *testing.T) {
+	inFlight := httplimit.InFlight(limiter(t).Semaphore("s", headgate.Concurrency{Units: 1}), httplimit.All())
+	for name, m := range map[string]*httplimit.Middleware{
+		"alone":             httplimit.MiddlewareBy(inFlight),
+		"with a final cost": httplimit.MiddlewareBy(inFlight, httplimit.WithFinalCost(httplimit.OnlyFailures)),
+	} {
+		ctx, end := context.WithCancel(t.Context())
+		for range 2 {
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
+			charge, ok := m.Admit(httptest.NewRecorder(), r)
+			if !ok {
+				t.Errorf("%s: %s", name, charge.Decision)
+			}
+			m.SettleAtEnd(r, &charge, httplimit.Response{Status: http.StatusOK})
+		}
+		end()
+	}
+}
