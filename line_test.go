@@ -189,7 +189,7 @@ func TestManyWaitersLeave(t *testing.T) {
 	}
 }
 
-// An observer that panics does not block the callers behind.
+// An observer that panics does not block the callers behind (regression: bug 280).
 func TestPanicLeavesTheLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -237,7 +237,7 @@ func (s slow) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) 
 }
 
 // Callers of Wait that share a call are observed each with its own context, and in its goroutine. Another caller gets
-// the slot of one whose observer panics.
+// the slot of one whose observer panics (regression: bug 284).
 func TestSharedCallsAreObservedByTheirCallers(t *testing.T) {
 	type own struct{}
 	synctest.Test(t, func(t *testing.T) {

@@ -117,7 +117,8 @@ func TestCommitSaysWhatWasDropped(t *testing.T) {
 	}
 }
 
-// A charge of 0 units cannot become more: a number above 0 is an error, which changes nothing, and no lost charge.
+// A charge of 0 units cannot become more: a number above 0 is an error, which changes nothing, and no lost charge
+// (regression: bug 283).
 func TestUseOfAChargeOfNothing(t *testing.T) {
 	l, ctx := headgate.New(), t.Context()
 	defer func() { _ = l.Close() }()

@@ -107,15 +107,15 @@ func (r *Reservation) settlement(used []int64) (engine.Op, error) {
 		return engine.Op{}, errNoReservation
 	}
 	held := r.Core().Held()
-	items, charges := held.Items(), held.Charges
+	items, uncharged := held.Items(), held.Uncharged
 	if r.oneKey() {
-		items, charges = 1, func(int) bool { return slices.ContainsFunc(held.Limits, charged) }
+		items, uncharged = 1, func(int) bool { return !slices.ContainsFunc(held.Limits, charged) }
 	}
 	if len(used) != items {
 		return engine.Op{}, usedError(fmt.Sprint(len(used), " numbers"), fmt.Sprintf("%d, one for each charge that was reserved", items))
 	}
 	for item, n := range used {
-		if err := checkUse(strconv.Itoa(item), n, charges(item)); err != nil {
+		if err := checkUse(strconv.Itoa(item), n, !uncharged(item)); err != nil {
 			return engine.Op{}, err
 		}
 	}

@@ -119,15 +119,20 @@ func (r *Reservation) Items() int {
 	return len(r.Limits)
 }
 
-// Charges reports whether units were charged for an item of the caller's list, by index. A settlement cannot charge any
-// for another item.
-func (r *Reservation) Charges(item int) bool {
+// Uncharged reports whether an item of the caller's list, by index, has limits and charged none of them. A settlement
+// cannot charge them either.
+func (r *Reservation) Uncharged(item int) (found bool) {
 	for i := range r.Limits {
-		if l := &r.Limits[i]; l.Units > 0 && l.items(i)>>item&1 == 1 {
-			return true
+		l := &r.Limits[i]
+		switch {
+		case l.items(i)>>item&1 == 0:
+		case l.Units > 0:
+			return false
+		default:
+			found = true
 		}
 	}
-	return false
+	return found
 }
 
 // items returns the bit set of the items that the limit at index i covers.

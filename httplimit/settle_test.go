@@ -211,7 +211,7 @@ func TestSettleAtEnd(t *testing.T) {
 }
 
 // A unit in flight does not depend on the response, so the next request of a client has it: it comes before the server
-// has run what follows the context's end.
+// has run what follows the context's end (regression: bug 281).
 func TestInFlightEndsBeforeTheResponse(t *testing.T) {
 	inFlight := httplimit.InFlight(limiter(t).Semaphore("s", headgate.Concurrency{Units: 1}), httplimit.All())
 	for name, m := range map[string]*httplimit.Middleware{

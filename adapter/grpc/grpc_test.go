@@ -190,7 +190,7 @@ func TestBy(t *testing.T) {
 }
 
 // A call that ends before its handler, because its headers cannot be set, is settled too: it is not counted, and gives
-// its unit in flight back.
+// its unit in flight back (regression: bug 282).
 func TestHeadersCannotBeSet(t *testing.T) {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })

@@ -160,6 +160,21 @@ func TestItemsDoNotWrap(t *testing.T) {
 	}
 }
 
+// TestUseOfAnItemOfNothing checks that units of an item that reserved none are an error, because a settlement cannot charge
+// them. A shadow charges none itself (regression: bug 283).
+func TestUseOfAnItemOfNothing(t *testing.T) {
+	l := itemLimiter(t, asIs)
+	items := []decide.Item{{Policy: "address", Key: "k"}, {Policy: "plan", Key: "k", HasCost: true}, {Policy: "quiet", Key: "k"}}
+	for field, used := range map[string][]int64{"actual.1": {1, 1, 1}, "": {1, 0, 5}} {
+		r := ask(t, l, decide.Request{Kind: engine.OpReserve, Items: items})
+		r = ask(t, l, decide.Request{Kind: engine.OpSettle, Reservation: r.Reservation, Used: used})
+		input, failed := errors.AsType[*engine.InputError](r.Err)
+		if failed != (field != "") || failed && input.Field != field {
+			t.Errorf("%d: %v, want an error of %q", used, r.Err, field)
+		}
+	}
+}
+
 // TestFailureOfItems checks that the strictest failure mode applies to all items.
 func TestFailureOfItems(t *testing.T) {
 	l := itemLimiter(t, func(s engine.Store) engine.Store { return failing{s} })

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -22,6 +23,9 @@ func (b *Batch) settle(at *plan) error {
 		}
 		op = held.SettleEach(func(item int) int64 { return r.Used[item] })
 	}
+	if err := checkUsed(held, r.Used, at.cost); err != nil {
+		return err
+	}
 	if r.Reports {
 		switch {
 		case held.Term == nil && held.Process != "": // a share made it in an outage, and gives no term: nothing changes
@@ -35,6 +39,27 @@ func (b *Batch) settle(at *plan) error {
 	}
 	b.reserved(at, &op)
 	return nil
+}
+
+// checkUsed returns an error for units of a charge that has charged none, because a settlement cannot charge any there.
+// The numbers are one for each charge of the request or, if used is nil, one for all of them.
+func checkUsed(held *engine.Reservation, used []int64, one int64) error {
+	charged := false
+	for item := range held.Items() {
+		uncharged := held.Uncharged(item)
+		charged = charged || !uncharged
+		if used != nil && used[item] > 0 && uncharged {
+			return unreserved(fmt.Sprint("actual.", item), used[item])
+		}
+	}
+	if used == nil && one > 0 && !charged {
+		return unreserved("actual", one)
+	}
+	return nil
+}
+
+func unreserved(field string, units int64) error {
+	return engine.InvalidInput(field, strconv.FormatInt(units, 10), "0, because no units were reserved")
 }
 
 // renew appends the operations that renew the permits of a reservation and restart its term. A reservation with neither
