@@ -24,8 +24,8 @@ func WithPolicy(choose func(*http.Request) *headgate.Policy) Option {
 	}
 }
 
-// WithCost charges a request the number of units that the function cost returns; 0 charges nothing. The default is 1. A
-// negative cost causes an error, which goes to [WithError].
+// WithCost charges a request the number of units that the function cost returns; 0 charges nothing, and no
+// [WithFinalCost] either. The default is 1. A negative cost causes an error, which goes to [WithError].
 func WithCost(cost func(*http.Request) int64) Option {
 	return func(m *Middleware) {
 		require(cost != nil, "the argument of WithCost")
