@@ -58,9 +58,9 @@ func (l Limit) LeftBy(leave Leave) int64 {
 // ForClass returns the limit for a class of requests that leaves units to others: [Leave.Of] lowers each capacity. The
 // returned limit is another version of l, so it uses the same counter. A request of the class therefore passes only if
 // the units that it must leave remain after it, while requests under l can use all units. The returned limit allows no
-// debt. ForClass returns an error for a pacer and for a limit with next_pays, if the class would have no unit, and if the
-// lowered limits of several windows no longer grow with their lengths. A class of a fair-share limit keeps the
-// 10 units that such a limit needs.
+// debt. ForClass returns an error for a pacer and for a limit with next_pays, if the class would have no unit, if the
+// lowered limits of several windows no longer grow with their lengths, or if a field does not go with the lower number.
+// A class of a fair-share limit keeps the 10 units that such a limit needs.
 //
 // With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
 // remain.
@@ -85,7 +85,13 @@ func (l Limit) ForClass(leave Leave) (Limit, error) {
 	case !grow:
 		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "so little that each longer window keeps a larger limit")
 	}
-	return lowered.limit(), nil
+	// Another field may not go with the lowered number, so the limit is built again, as the text that snapshots keep.
+	built, err := ParseLimit(lowered.limit().String())
+	if err != nil {
+		reason := strings.TrimPrefix(err.Error(), "headgate: ")
+		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "so little that the rest is a limit: "+reason)
+	}
+	return built, nil
 }
 
 // Weighing returns the limit for keys of another weight, with the same counter. It returns l if l does not support

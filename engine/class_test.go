@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 func TestClassLowersEachCapacity(t *testing.T) {
@@ -41,20 +43,30 @@ func TestClassLowersEachCapacity(t *testing.T) {
 	}
 }
 
-// TestLoweredTextIsALimit checks that the text of a lowered limit can be parsed, because snapshots and reservations
-// keep lowered limits as text.
-func TestLoweredTextIsALimit(t *testing.T) {
-	for _, text := range []string{"100/s burst 20", "fair-share 100/s burst 20", "sliding-log 5/3s 50/1h", "warm-up 10/s burst 3 warm_up 1s"} {
-		limit, err := engine.ParseLimit(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lowered, err := limit.ForClass(engine.Leave{Units: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := engine.ParseLimit(lowered.String()); err != nil || again != lowered || again.Capacity() < 1 {
-			t.Errorf("%s: %s, %v", text, lowered, err)
+// TestLoweredLimitIsALimit checks that a limit with any field is lowered to a limit whose text can be parsed, because
+// snapshots and reservations keep lowered limits as text, and that admits something, but no more than the limit.
+func TestLoweredLimitIsALimit(t *testing.T) {
+	for _, a := range algo.Algorithms() {
+		for _, limit := range rule.EveryField(a) {
+			capacity, most, lowers := limit.Capacity(), limit.Numbers().MostCharged(), 0
+			few, many := engine.Leave{Units: 1}, engine.Leave{Units: max(0, capacity-2)}
+			for _, leave := range []engine.Leave{few, many, {Units: capacity / 2}, {Percent: 10}, {Percent: 99}} {
+				lowered, err := limit.ForClass(leave)
+				if err != nil {
+					continue
+				}
+				lowers++
+				again, err := engine.ParseLimit(lowered.String())
+				if err != nil || again != lowered || again.Counter() != limit.Counter() {
+					t.Errorf("%s leaves %s: %s, parsed %s, %v", limit, leave, lowered, again, err)
+				}
+				if n := lowered.Numbers(); !a.Constant() && n.Capacity() < 1 || n.MostCharged() > most {
+					t.Errorf("%s leaves %s: %s admits %d of %d units", limit, leave, lowered, n.MostCharged(), most)
+				}
+			}
+			if n := limit.Numbers(); lowers == 0 && capacity > engine.LeastDivided && !n.NextPays && !a.Paces() {
+				t.Errorf("%s is never lowered", limit)
+			}
 		}
 	}
 }
