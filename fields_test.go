@@ -1,7 +1,6 @@
 package headgate_test
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -25,7 +24,7 @@ var limitsByText = map[string]headgate.Limit{
 	`pacer 5/s burst 2 max_queue 9 next_pays name "n"`:                     headgate.Pacer{Rate: second, MaxQueue: 9, Burst: 2, NextPays: true, Name: "n"},
 	`warm-up 5/s warm_up 4s burst 2 next_pays name "n"`:                    headgate.WarmUp{Rate: second, Over: 4 * time.Second, Burst: 2, NextPays: true, Name: "n"},
 	`fair-pacer 50/1m burst 5 max_queue 20 weight 2 nested name "n"`:       headgate.FairPacer{Rate: minute, Burst: 5, MaxQueue: 20, Nested: true, Weight: 2, Name: "n"},
-	`fair-share 50/1m burst 20 weight 3 name "n"`:                          headgate.FairShare{Rate: minute, Burst: 20, Weight: 3, Name: "n"},
+	`fair-share 50/1m burst 20 weight 3 nested name "n"`:                   headgate.FairShare{Rate: minute, Burst: 20, Weight: 3, Nested: true, Name: "n"},
 	`fixed-window 50/1d align UTC anchor 2026-01-31 count_denied name "n"`: headgate.FixedWindow{Rate: headgate.PerDay(50), Align: "UTC", Anchor: "2026-01-31", CountDenied: true, Name: "n"},
 	`sliding-window 5/s 50/1m segment 100ms strict count_denied name "n"`:  headgate.SlidingWindow{Rate: second, And: []headgate.Rate{minute}, Variant: headgate.Strict, SegmentLength: 100 * time.Millisecond, CountDenied: true, Name: "n"},
 	"sliding-window 50/1m segments 6 weighted":                             headgate.SlidingWindow{Rate: minute, Segments: 6, Variant: headgate.Weighted},
@@ -42,28 +41,48 @@ var semaphoresByText = map[string]headgate.ConcurrencyLimit{
 // builtLimits returns the engine's limit for each struct of limitsByText and semaphoresByText, by its text.
 func builtLimits(t *testing.T) map[string]built {
 	t.Helper()
-	l := headgate.New()
-	defer l.Close()
 	all := map[string]built{}
-	for text, limit := range limitsByText {
-		limits := []headgate.Limit{limit}
-		if _, punishes := limit.(headgate.Penalty); punishes { // not alone
-			limits = append(limits, headgate.NoLimit())
+	for text, from := range structsByText() {
+		limit, err := builtFrom(from)
+		if err != nil {
+			t.Error(err)
 		}
-		p := l.Policy(fmt.Sprint("p", len(all)), limits...)
-		if p.Err() != nil {
-			t.Error(p.Err())
-		}
-		all[text] = built{p.Core().Limits()[0], reflect.TypeOf(limit)}
-	}
-	for text, limit := range semaphoresByText {
-		s := l.Semaphore(fmt.Sprint("s", len(all)), limit)
-		if s.Err() != nil {
-			t.Error(s.Err())
-		}
-		all[text] = built{s.Core().Limits()[0], reflect.TypeOf(limit)}
+		all[text] = built{limit, reflect.TypeOf(from)}
 	}
 	return all
+}
+
+func structsByText() map[string]any {
+	all := map[string]any{}
+	for text, limit := range limitsByText {
+		all[text] = limit
+	}
+	for text, limit := range semaphoresByText {
+		all[text] = limit
+	}
+	return all
+}
+
+// builtFrom returns the engine's limit for a struct.
+func builtFrom(from any) (engine.Limit, error) {
+	l := headgate.New()
+	defer l.Close()
+	if limit, ok := from.(headgate.ConcurrencyLimit); ok {
+		s := l.Semaphore("s", limit)
+		if s.Err() != nil {
+			return engine.Limit{}, s.Err()
+		}
+		return s.Core().Limits()[0], nil
+	}
+	limits := []headgate.Limit{from.(headgate.Limit)}
+	if _, punishes := from.(headgate.Penalty); punishes { // not alone
+		limits = append(limits, headgate.NoLimit())
+	}
+	p := l.Policy("p", limits...)
+	if p.Err() != nil {
+		return engine.Limit{}, p.Err()
+	}
+	return p.Core().Limits()[0], nil
 }
 
 type built struct {
@@ -80,6 +99,27 @@ func TestFieldsOfLimits(t *testing.T) {
 	}
 	if got := second.String(); got != "5/s" {
 		t.Error(got)
+	}
+}
+
+// Each field of each struct changes the text of a limit in limitsByText or semaphoresByText.
+func TestEveryFieldIsConverted(t *testing.T) {
+	converted := map[string]bool{}
+	for text, from := range structsByText() {
+		full := reflect.ValueOf(from)
+		for i := range full.NumField() {
+			less := reflect.New(full.Type()).Elem()
+			less.Set(full)
+			less.Field(i).SetZero()
+			limit, err := builtFrom(less.Interface())
+			name := full.Type().Name() + "." + full.Type().Field(i).Name
+			converted[name] = converted[name] || err != nil || limit.String() != text
+		}
+	}
+	for name, ok := range converted {
+		if !ok {
+			t.Errorf("%s changes no limit: set it in the structs above, and convert it in the method rule", name)
+		}
 	}
 }
 
