@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // open returns a store with the default configuration.
@@ -91,6 +93,47 @@ func TestBoundDecidesAsDo(t *testing.T) {
 		}
 		if decided < 5000 {
 			t.Errorf("only %d requests were decided by the bound limit", decided)
+		}
+	})
+}
+
+// An allow on a limit with any field gets the same answer bound, prepared and by the steps. Each limit has a counter of
+// its own.
+func TestEveryFieldIsDecidedAsDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(3, 4))
+		one := open(t)
+		other, err := New(Config{Clock: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range algo.Algorithms() {
+			for i, limit := range rule.EveryField(a) {
+				op := engine.Single(engine.OpAllow, "k", limit, 1)
+				op.Space = fmt.Sprint(a, i)
+				if a.Holds() || a.Punishes() || !one.prepare(&op, new(prepared)) {
+					continue
+				}
+				bound := one.Bind(op.Space, limit)
+				for range 60 {
+					op.Key, op.Charges[0].Cost = fmt.Sprint("g:", random.IntN(2)), 1+random.Int64N(1+limit.Capacity()/2)
+					want := ask(other, op)
+					if bound != nil && random.IntN(2) == 0 {
+						if got := bound.Allow(t.Context(), op.Key, op.Charges[0].Cost); got.Decided {
+							o := want.Binds()
+							same := got.Remaining == o.Remaining && got.ResetAfter == o.ResetAfter.Microseconds()
+							if got.Allowed != want.Allowed || !same {
+								t.Fatalf("%v: bound %+v, want %+v", op, got, want)
+							}
+							continue
+						}
+					}
+					if got := ask(one, op); fmt.Sprint(got) != fmt.Sprint(want) {
+						t.Fatalf("%v: %+v, want %+v", op, got, want)
+					}
+					time.Sleep(time.Duration(random.ExpFloat64() * float64(limit.Rates()[0].Period) / 20))
+				}
+			}
 		}
 	})
 }
