@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// batches sends both stores the same calls with many operations: all kinds and algorithms, few keys (so that a call
-// repeats keys), requests on several limits of one subject or of several subjects, and operations that already failed.
+// batches sends both stores the same calls with one or many operations: all kinds and algorithms, few keys (so that a
+// call repeats keys), requests on several limits of one subject or of several subjects, and operations that already failed.
 // All answers must be equal, which also shows that the order of operations is kept.
 func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
@@ -32,6 +32,16 @@ func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.
 	t.Run("of histories", func(t *testing.T) {
 		alike(t, open, func(r *rand.Rand, _ int) (func(*rand.Rand) engine.Op, time.Duration) {
 			return randomHistory, time.Duration(r.IntN(900)-200) * time.Millisecond
+		})
+	})
+	t.Run("of every field", func(t *testing.T) {
+		var limits []engine.Limit
+		for _, a := range []algo.Algorithm{algo.TokenBucket, algo.Pacer, algo.FixedWindow} { // those of merge.lua
+			limits = append(limits, rule.EveryField(a)...)
+		}
+		alike(t, open, func(r *rand.Rand, call int) (func(*rand.Rand) engine.Op, time.Duration) {
+			next := func(r *rand.Rand) engine.Op { return randomLimit(r, limits, 20*call) }
+			return next, time.Duration(r.IntN(20)) * time.Second
 		})
 	})
 }
@@ -51,11 +61,12 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 	r := rand.New(rand.NewPCG(11, *differential.Seed))
 	refused := errors.New("rejected before")
 	var instants []time.Time
-	for call := range raced.Size(40, 10) {
+	for call := range raced.Size(400, 100) {
 		operation, after := next(r, call)
 		clock.Advance(after)
 		instants = append(instants, clock.Now())
-		ops := make([]engine.Op, 1+r.IntN(400))
+		more := r.IntN(400) * max(0, r.IntN(10)-8) // most calls have one operation, and may use another script
+		ops := make([]engine.Op, 1+more)
 		ours, expected := make([]engine.Answer, len(ops)), make([]engine.Answer, len(ops))
 		for i := range ops {
 			ops[i] = operation(r)
@@ -152,6 +163,18 @@ func randomRun(r *rand.Rand) engine.Op {
 			op.Kind, op.Ahead = engine.OpReserve, time.Duration(r.IntN(500))*time.Millisecond
 		}
 	}
+	return op
+}
+
+// randomLimit returns an operation on one of 20 limits, each with counters of its own.
+func randomLimit(r *rand.Rand, limits []engine.Limit, from int) engine.Op {
+	i := (from + r.IntN(20)) % len(limits)
+	cost := 1 + r.Int64N(2)*r.Int64N(1+limits[i].Capacity()/2)
+	op := engine.Single(engine.OpAllow, []string{"a", "b", "c"}[r.IntN(3)], limits[i], cost)
+	if r.IntN(3) == 0 {
+		op.Kind = []engine.Kind{engine.OpPeek, engine.OpGive}[r.IntN(2)]
+	}
+	op.Space = fmt.Sprint("limit-", i)
 	return op
 }
 
