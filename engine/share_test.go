@@ -1,12 +1,15 @@
 package engine_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/rule"
 )
 
 // The shares of n processes are as stated for [engine.Shares]. Except for a pacer's bursts, they never add up to more
@@ -62,6 +65,65 @@ func TestShares(t *testing.T) {
 	if engine.Shares(invalid, 3)[0].Err() == nil {
 		t.Error("the share of a limit that was not built has no error")
 	}
+}
+
+// With any field, the share of a single process admits at most what the limit admits: at once, and after each of
+// several spans in which all windows pass.
+func TestSharesAdmitNoMore(t *testing.T) {
+	exceptions := map[string]string{"warm_up": "a share has the full rate"}
+	for _, a := range algo.Algorithms() {
+		for _, limit := range rule.EveryField(a) {
+			shares := engine.Shares(limit, 1)
+			fields := strings.Fields(limit.String())
+			excepted := slices.ContainsFunc(fields, func(word string) bool { return exceptions[word] != "" })
+			if a.Divides() && limit.Numbers().MostCharged() > 200 || shares[0] == limit && !a.Holds() || excepted {
+				continue
+			}
+			span := time.Duration(0)
+			for _, rate := range limit.Rates() {
+				span = max(span, 2*rate.Period)
+			}
+			own, all := admitted(span, shares), admitted(span, []engine.Limit{limit})
+			for at := range own {
+				if own[at] > all[at] {
+					t.Errorf("%s admits %d units, and its share %v %d", limit, all, shares, own)
+					break
+				}
+			}
+		}
+	}
+}
+
+// admitted returns how many units unused limits admit together until each of five instants, a span apart.
+func admitted(span time.Duration, limits []engine.Limit) (units [5]int64) {
+	steps := make([]algo.Step, len(limits))
+	for i, limit := range limits {
+		steps[i].Limit = limit.Numbers()
+	}
+	a, total := limits[0].Algorithm(), int64(0)
+	for at := range units {
+		now := int64(1_700_000_000_000_000) + int64(at)*span.Microseconds()
+		for more := int64(1); more > 0; total += more {
+			more = 0
+			for i := range steps {
+				steps[i].KeyHash, steps[i].Cost = uint64(total)<<32, 1<<40
+			}
+			switch t := (algo.Instant{Now: now, Wall: now}); {
+			case a.Holds():
+				steps[0].Cost = 1
+				if algo.Acquire(steps, t, fmt.Sprint(total)) {
+					more = 1
+				}
+			case a.Divides():
+				steps[0].Cost = 1
+				fallthrough
+			default:
+				more = algo.AtMost(steps, t)
+			}
+		}
+		units[at] = total
+	}
+	return units
 }
 
 // Shares of different limits and windows of one key have separate counters.
