@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +60,49 @@ func TestEveryAlgorithmHasAFragment(t *testing.T) {
 		for _, name := range []string{"settle", "wait", "room", "charge", "give", "report", "suspend", "resume", "ttl"} {
 			if _, ok := parts[name]; !ok {
 				t.Errorf("the fragment %q of family %d has no part %q: lua/README.md says what it does", fragments[f].file, f, name)
+			}
+		}
+	}
+}
+
+var (
+	comments = regexp.MustCompile(`--.*`)
+	// An assignment has names, and values on the same line.
+	assignments = regexp.MustCompile(`([\w.]+(?:, [\w.]+)*) =(?: (.*)|\n)`)
+	words       = regexp.MustCompile(`\w+`)
+)
+
+// While a script decides several limits of a family, suspend keeps the locals of each limit, with all that args sets,
+// and resume gives every value its name back.
+func TestSuspendedLocalsAreResumed(t *testing.T) {
+	for f := familyBucket; f < familyMixed; f++ {
+		file := fragments[f].file
+		parts := splitParts(fragment(embedded, file))
+		_, list, _ := strings.Cut(strings.TrimSpace(parts["suspend"]), "{ ")
+		var suspended, resumed []string
+		for value := range strings.SplitSeq(strings.TrimSuffix(list, " }"), ", ") {
+			name, _, _ := strings.Cut(value, " or ") // another value instead of nil
+			suspended = append(suspended, fmt.Sprintf("%s = suspended[%d]", name, len(suspended)+1))
+		}
+		for _, m := range assignments.FindAllStringSubmatch(parts["resume"], -1) {
+			values := strings.Split(m[2], ", ")
+			for i, name := range strings.Split(m[1], ", ") {
+				if values[i] != "nil" {
+					resumed = append(resumed, name+" = "+values[i])
+				}
+			}
+		}
+		if !slices.Equal(suspended, resumed) {
+			t.Errorf("%s.lua suspends %q and resumes %q", file, suspended, resumed)
+		}
+		shared := splitParts(fragment(embedded, fragments[f].shared))
+		locals := words.FindAllString(comments.ReplaceAllString(parts["locals"]+shared["locals"], ""), -1)
+		for _, m := range assignments.FindAllStringSubmatch(comments.ReplaceAllString(parts["args"], ""), -1) {
+			for name := range strings.SplitSeq(m[1], ", ") {
+				name, _, _ = strings.Cut(name, ".") // of a table
+				if slices.Contains(locals, name) && !slices.Contains(words.FindAllString(list, -1), name) {
+					t.Errorf("%s.lua: args sets %s, and suspend does not keep it", file, name)
+				}
 			}
 		}
 	}
