@@ -41,8 +41,8 @@ func TestCases(t *testing.T) {
 		}
 		for i := range file.Cases {
 			for engine, store := range map[string]engine.Store{"memory": memory, "redis": redis} {
-				if differential.Differs(t, store, clock, &file.Cases[i]) {
-					t.Errorf("%s, case %d: %s differs", name, i, engine)
+				if differs, err := differential.Differs(t, store, clock, &file.Cases[i]); differs || err != nil {
+					t.Errorf("%s, case %d: %s differs, %v", name, i, engine, err)
 				}
 			}
 		}

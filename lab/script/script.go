@@ -4,6 +4,7 @@
 package script
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -129,6 +130,22 @@ func (g *generator) answer(s *model.Step) {
 	default:
 		s.Want = g.subject.ApplyCosts(limits, s.Each(limits), s.Op, s.AtUS)
 	}
+}
+
+// Answer computes the model's answers to a case's steps again, as for a new script. It is an error if a step settles
+// a reservation that the model did not make, or that has ended.
+func Answer(c *model.Case) error {
+	g := &generator{subject: model.New(), reserved: map[int]*model.Reservation{}}
+	g.made.LimitSets = c.LimitSets
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		if s.Op == model.Settle && g.reserved[s.Of] == nil {
+			return fmt.Errorf("step %d settles step %d, which is no reservation that can be settled", i+1, s.Of)
+		}
+		g.answer(s)
+		g.made.Steps = append(g.made.Steps, *s)
+	}
+	return nil
 }
 
 // reserve decides whether a take becomes a reserve, or settles an earlier reservation. A settle uses the reservation's
