@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -207,5 +208,34 @@ func TestUnknownFieldIsNotMerged(t *testing.T) {
 			t.Errorf("%s with an unknown field is merged", text)
 		}
 		*fields &^= 1 << 63
+	}
+}
+
+// Each field that merge.lua, or the parts fast, are said to support is in a limit that they decide. Batches in lab/lua
+// compare the answers.
+func TestMergedFieldsHaveExamples(t *testing.T) {
+	for f := range fragments {
+		m := fragments[f].merged
+		if m == nil {
+			continue
+		}
+		for _, a := range fragments[f].algorithms {
+			merged, plain := algo.FieldsOf(), algo.FieldsOf()
+			for _, limit := range rule.EveryField(a) {
+				l := limit.Numbers()
+				if l.Fields.Within(m.fields) {
+					merged |= l.Fields
+				}
+				if m.decidesPlain(l) {
+					plain |= l.Fields
+				}
+			}
+			for _, name := range a.Fields() {
+				field := algo.FieldsOf(name)
+				if field.Within(m.fields) && !field.Within(merged) || field.Within(m.plain) && !field.Within(plain) {
+					t.Errorf("no %s that is merged or plain has %s", a, name)
+				}
+			}
+		}
 	}
 }
