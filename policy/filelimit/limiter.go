@@ -35,10 +35,18 @@ func WithHashKeys(secrets *keyhash.File) Option {
 }
 
 // WithFailure sets the failure mode of requests with inline limits. The default is deny.
-func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Failure = f } }
+func WithFailure(f policy.Failure) Option {
+	return func(l *Limiter) {
+		if known, _ := policy.ParseFailure(f.String()); known != f {
+			panic(fmt.Sprintf("filelimit: WithFailure(%d); accepted: policy.Deny, policy.Local, policy.Allow", f))
+		}
+		l.rules.Failure = f
+	}
+}
 
 // New returns a limiter that applies a policies file, which [policy.Load] reads: a few lines of YAML such as those in the
-// documentation of package policy. The caller closes the headgate.Limiter. New panics if config or an option is nil.
+// documentation of package policy. The caller closes the headgate.Limiter. New panics if config or an option is nil or
+// invalid.
 //
 // The default failure mode, local, needs the fallback layer: set Fallback in the options of open.URL. If there is no
 // fallback layer, local acts like deny: requests return errors while the store is unavailable.

@@ -24,6 +24,7 @@ func TestNoConfigIsNamed(t *testing.T) {
 	for want, use := range map[string]func(){
 		"filelimit: config is nil; accepted: ":    func() { filelimit.New(missing, headgate.New()) },
 		"filelimit: an option is nil; accepted: ": func() { filelimit.New(policy.Empty(), headgate.New(), nil) },
+		"filelimit: WithFailure(99); accepted: ":  func() { filelimit.New(policy.Empty(), headgate.New(), filelimit.WithFailure(99)) },
 		"filelimit: config is nil":                func() { l.Replace(missing) },
 	} {
 		func() {
