@@ -32,6 +32,17 @@ func TestMistakesAreNamedAsWritten(t *testing.T) {
 	}
 	_, commit := reserved.Commit(t.Context(), -7)
 	_, named := reserved.CommitNamed(t.Context(), map[string]int64{"tokens": -7})
+	permits, _, err := limiter.ReserveAll(t.Context(), headgate.Charge{Semaphore: semaphore, Key: "acme"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err = limiter.PeekAll(t.Context(), headgate.Charge{Semaphore: semaphore, Key: "acme"})
+	if err != nil || d.Remaining != 9 {
+		t.Error(d, err)
+	}
+	_, permit := permits.CommitNamed(t.Context(), map[string]int64{"exports": 1})
+	nothing := headgate.Charge{Policy: policy, Key: "acme", Units: headgate.NoUnits}
+	_, _, noUnits := limiter.ReserveAll(t.Context(), nothing, nothing)
 	_, text := limiter.Reservation(strings.Repeat("A", 1<<17))
 	term := policy.SettleWithin(0, headgate.KeepCharge).Err()
 	for want, err := range map[string]error{
@@ -49,6 +60,8 @@ func TestMistakesAreNamedAsWritten(t *testing.T) {
 		`charges is 1001; accepted: 1 to 1000 in one call`:                                            many[1000].Err,
 		`used[0] is -7; accepted: 0 or more`:                                                          commit,
 		`used["tokens"] is -7; accepted: 0 or more`:                                                   named,
+		`used is "exports"; accepted: an empty map, because the reservation has only semaphores`:      permit,
+		`cost is 0 in every charge; accepted: 1 or more in at least one charge, for reserve`:          noUnits,
 		`reservation is 131072 bytes; accepted: the text of a reservation, at most 65536 bytes long`:  text,
 		`policy "tokens": within is 0s; accepted: whole milliseconds, 1ms to 168h`:                    term,
 	} {

@@ -172,7 +172,11 @@ func (r *Reservation) namedSettlement(used map[string]int64, others func(*engine
 	}
 	for name, units := range used {
 		if _, ok := keys[name]; !ok && units >= 0 {
-			return op, usedError(strconv.Quote(name), "a policy of the reservation: "+strings.Join(slices.Sorted(maps.Keys(keys)), ", "))
+			accepted := "a policy of the reservation: " + strings.Join(slices.Sorted(maps.Keys(keys)), ", ")
+			if len(keys) == 0 {
+				accepted = "an empty map, because the reservation has only semaphores"
+			}
+			return op, usedError(strconv.Quote(name), accepted)
 		}
 		if err := checkUse(strconv.Quote(name), units, charges[name]); err != nil {
 			return op, err

@@ -228,6 +228,9 @@ func (o *Op) checkReservation() error {
 			for i := range o.Charges {
 				lowest = min(lowest, o.Charges[i].Cost)
 			}
+			if lowest == 0 && o.Listed > 0 {
+				return invalid("cost", remark("0 in every charge"), "1 or more in at least one charge, for reserve")
+			}
 			return invalid("cost", lowest, "1 or more, for reserve")
 		}
 		if len(o.ID) > maxID || o.ID == "" && o.Term != nil {
