@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -56,17 +57,25 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 	if !ok {
 		return limit
 	}
-	field := member(a, input.Field)
-	hasMonths := func(s engine.Setting) bool {
-		return slices.ContainsFunc(s.Rates, func(r engine.Rate) bool { return r.Months != 0 })
+	rates := []engine.Rate{engine.Rate(rate)}
+	for _, s := range given {
+		rates = append(rates, s.Rates...)
 	}
-	if (input.Field == "rate" || input.Field == "window") && (rate.Months != 0 || slices.ContainsFunc(given, hasMonths)) {
+	given = slices.DeleteFunc(given, func(s engine.Setting) bool { return s.Field == "windows" })
+	at := 0 // the window at fault: the last of the fewest that have the error
+	for at < len(rates)-1 {
+		some := engine.Build(a, rates[:at+1], given...).Err()
+		if same, ok := errors.AsType[*engine.InputError](some); ok && *same == *input {
+			break
+		}
+		at++
+	}
+	field := member(a, input.Field)
+	if (input.Field == "rate" || input.Field == "window") && rates[at].Months != 0 {
 		field = "Rate.Months"
 	}
-	// The error is of another window if the limit is valid with the first alone.
-	first := slices.DeleteFunc(slices.Clone(given), func(s engine.Setting) bool { return s.Field == "windows" })
-	if strings.HasPrefix(field, "Rate") && engine.Build(a, []engine.Rate{engine.Rate(rate)}, first...).Err() == nil {
-		field = "And" + strings.TrimPrefix(field, "Rate")
+	if at > 0 && strings.HasPrefix(field, "Rate") {
+		field = fmt.Sprintf("And[%d]%s", at-1, strings.TrimPrefix(field, "Rate"))
 	}
 	return engine.Invalid(&engine.InputError{Field: field, Value: input.Value, Accepted: accepted(a, input), Meant: input.Meant})
 }

@@ -41,7 +41,7 @@ func TestPolicyErr(t *testing.T) {
 func TestPolicyErrNamesGoMembers(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()
-	second := headgate.PerSecond(1)
+	second, hour := headgate.PerSecond(1), headgate.PerHour(9)
 	for want, limit := range map[string]headgate.Limit{
 		"Rate is not set;":        headgate.TokenBucket{},
 		"Burst is -1;":            headgate.TokenBucket{Rate: second, Burst: -1},
@@ -55,8 +55,11 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 		"Max is not set;":         headgate.AdaptiveRate{Rate: second, Min: 1},
 		"MaxQueue is not set;":    headgate.FairPacer{Rate: second},
 		"Rate.Months is 1mo;":     headgate.TokenBucket{Rate: headgate.Rate{Count: 5, Months: 1}},
-		"And.Months is 1mo;":      headgate.SlidingLog{Rate: second, And: []headgate.Rate{{Count: 50, Months: 1}}},
-		"And.Count is 0;":         headgate.SlidingLog{Rate: second, And: []headgate.Rate{{}}}, // regression: bug 202, with the next two
+		"And[0].Months is 1mo;":   headgate.SlidingLog{Rate: second, And: []headgate.Rate{{Count: 50, Months: 1}}},
+		"And[1].Count is 100001;": headgate.SlidingLog{Rate: second, And: []headgate.Rate{hour, headgate.PerDay(100001)}},
+		"And[1].Period is 0s;":    headgate.SlidingLog{Rate: second, And: []headgate.Rate{hour, {Count: 9}, {Months: 1}}},
+		// regression: bug 202, with the next two
+		"And[0].Count is 0;": headgate.SlidingLog{Rate: second, And: []headgate.Rate{{}}},
 		"Rate.Count is 100001; accepted: 1 to 100000 on a SlidingLog; beyond that use SlidingWindow Strict": headgate.SlidingLog{Rate: headgate.PerDay(100001)},
 		"Variant is \"variant 7\"; accepted: Weighted, Strict, Lenient":                                     headgate.SlidingWindow{Rate: second, Variant: 7},
 		"SegmentLength is 1s; accepted: either SegmentLength or Segments":                                   headgate.SlidingWindow{Rate: second, Segments: 2, SegmentLength: time.Second},
