@@ -16,7 +16,7 @@ import (
 type Charge struct {
 	// Policy is a policy of the limiter.
 	Policy *Policy
-	// Semaphore is a semaphore of the limiter, used instead of a policy. Only [Limiter.ReserveAll] accepts it.
+	// Semaphore is a semaphore of the limiter, used instead of a policy. Only ReserveAll and PeekAll accept it.
 	Semaphore *Semaphore
 	// Key is the key to charge.
 	Key string
@@ -104,7 +104,7 @@ func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, er
 	return d, err
 }
 
-// PeekAll returns the decision that [Limiter.AllowAll] would make, and writes nothing.
+// PeekAll returns the decision that [Limiter.AllowAll], or ReserveAll for semaphores, would make, and writes nothing.
 func (l *Limiter) PeekAll(ctx context.Context, charges ...Charge) (Decision, error) {
 	_, d, err := l.list(ctx, engine.OpPeek, charges)
 	return d, err
