@@ -93,9 +93,11 @@ type Binding struct {
 }
 
 // DecisionOf returns the view of an engine's answer. limit(i) is the limit of the charge at index i. The names of
-// policies and of the limit that paid are left to the caller.
+// policies and of the limit that paid are left to the caller. Of nil, it is the zero Decision.
 func DecisionOf(a *engine.Answer, limit func(i int) engine.Limit) (d Decision) {
-	d.read(a, limit)
+	if a != nil && limit != nil {
+		d.read(a, limit)
+	}
 	return d
 }
 

@@ -99,6 +99,29 @@ func TestNilContext(t *testing.T) {
 	}
 }
 
+// A program that passes on a nil answer or request gets no decision, and no panic.
+func TestNilAnswerAndRequest(t *testing.T) {
+	l := headgate.New()
+	defer l.Close()
+	if d := headgate.DecisionOf(nil, nil); d.Allowed || !errors.Is(d.Err(), headgate.ErrInvalid) {
+		t.Error(d)
+	}
+	p := l.Policy("p", headgate.SlidingLog{Rate: headgate.PerHour(9)})
+	s := l.Semaphore("s", headgate.Concurrency{Units: 9})
+	_, one := httplimit.NewMiddleware(p, httplimit.ByIP()).Decide(nil)
+	_, all := httplimit.AllOf(l, httplimit.Item{Policy: p, Key: httplimit.ByHeader("X-User")}).AllowRequest(nil)
+	_, held := httplimit.InFlight(s, httplimit.ByQuery("user")).AllowRequest(nil)
+	for _, err := range []error{one, all, held} {
+		if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), "request is nil; accepted: ") {
+			t.Error(err)
+		}
+	}
+	_, err := httplimit.NewMiddleware(p, httplimit.ByQuery("user")).Decide(&http.Request{})
+	if _, ok := errors.AsType[*httplimit.NoKeyError](err); !ok {
+		t.Error(err)
+	}
+}
+
 // call calls a method with values for its parameters. It returns the method's error, and whether it can return one.
 func call(t *testing.T, name string, method reflect.Value, ctx context.Context) (err error, decides bool) {
 	t.Helper()

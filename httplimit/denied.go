@@ -22,6 +22,9 @@ func (m *Middleware) deny(w http.ResponseWriter, r *http.Request, c *Admission) 
 // errNoMiddleware is the cause of the error if the program uses a nil or zero Middleware.
 var errNoMiddleware = errors.New("no middleware: NewMiddleware and MiddlewareBy return one")
 
+// errNoRequest is the cause of the error for a nil request.
+var errNoRequest = errors.New("request is nil; accepted: the request of an http.Handler")
+
 // The causes of the error if the program sets no policy for a request.
 var (
 	errNoPolicy     = errors.New("no policy: New had none, and WithPolicy returned none")

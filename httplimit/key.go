@@ -23,6 +23,9 @@ type Key func(r *http.Request) (key string, ok bool)
 
 // of returns the key of a request, or the error for a request without one.
 func (k Key) of(r *http.Request) (string, error) {
+	if r == nil {
+		return "", &programError{errNoRequest}
+	}
 	key, ok := k(r)
 	switch {
 	case ok:
@@ -148,7 +151,13 @@ func ByPathValue(name string) Key {
 // pairs of the query are omitted, as in [url.URL.Query], with which handlers read it.
 func ByQuery(name string) Key {
 	requireName("ByQuery", name)
-	return func(r *http.Request) (string, bool) { return only("query "+name, r.URL.Query()[name]) }
+	return func(r *http.Request) (string, bool) {
+		var values []string
+		if r.URL != nil { // a server's request has one
+			values = r.URL.Query()[name]
+		}
+		return only("query "+name, values)
+	}
 }
 
 // HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400. It
