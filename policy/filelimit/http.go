@@ -38,8 +38,11 @@ func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (a httplimit.A
 		return a, err
 	}
 	table := l.config.Load().Routes
-	if len(table.Routes()) == 0 {
+	switch {
+	case len(table.Routes()) == 0:
 		return a, errNoRoutes
+	case r == nil || r.URL == nil:
+		return a, errNoRequest
 	}
 	request, err := route.FromHTTP(r)
 	if err == nil {

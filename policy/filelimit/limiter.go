@@ -81,6 +81,9 @@ func (l *Limiter) unusable() error {
 	return err
 }
 
+// errNoRequest is the error for a request that no server received.
+var errNoRequest = fmt.Errorf("filelimit: request is nil or has no URL; accepted: a server's: %w", engine.ErrInvalid)
+
 // errNoRoutes is the error for each request if the file has no routes. Otherwise every request would pass: none would
 // match a route.
 var errNoRoutes = fmt.Errorf("filelimit: routes are not set; accepted: a policies file with routes, or Allow with a policy and a key: %w", engine.ErrInvalid)
@@ -180,7 +183,7 @@ func (l *Limiter) Do(ctx context.Context, requests []decide.Request, responses [
 
 // Decision returns the decision in a response of [Limiter.Do].
 func Decision(r *decide.Response) (d headgate.Decision) {
-	if r.Err != nil {
+	if r == nil || r.Err != nil {
 		return d
 	}
 	if r.Count() == 0 {

@@ -24,8 +24,10 @@ func TestNoConfigIsNamed(t *testing.T) {
 	for want, use := range map[string]func(){
 		"filelimit: config is nil; accepted: ":    func() { filelimit.New(missing, headgate.New()) },
 		"filelimit: an option is nil; accepted: ": func() { filelimit.New(policy.Empty(), headgate.New(), nil) },
-		"filelimit: WithFailure(99); accepted: ":  func() { filelimit.New(policy.Empty(), headgate.New(), filelimit.WithFailure(99)) },
-		"filelimit: config is nil":                func() { l.Replace(missing) },
+		"filelimit: WithFailure(99); accepted: ": func() {
+			filelimit.New(policy.Empty(), headgate.New(), filelimit.WithFailure(99))
+		},
+		"filelimit: config is nil": func() { l.Replace(missing) },
 	} {
 		func() {
 			defer func() {
@@ -71,6 +73,23 @@ routes: [{key: [client_ip], policies: [open]}]
 	r := httptest.NewRequestWithContext(left, http.MethodGet, "/", nil)
 	if d, err := filelimit.New(config, limiter).AllowRequest(r); !errors.Is(err, context.Canceled) {
 		t.Error(d, err)
+	}
+}
+
+// A request that no server received is the program's mistake, and so is a response that was not filled in.
+func TestNoRequestIsNamed(t *testing.T) {
+	l, _ := boundLimiter(t)
+	for _, r := range []*http.Request{nil, {}} {
+		_, allow := l.AllowRequest(r)
+		_, charge := l.ChargeRequest(r, true)
+		for _, err := range []error{allow, charge} {
+			if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), "request is nil or has no URL; ") {
+				t.Error(err)
+			}
+		}
+	}
+	if d := filelimit.Decision(nil); d.Allowed {
+		t.Error(d)
 	}
 }
 
