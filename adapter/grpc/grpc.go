@@ -42,6 +42,14 @@ func By(decider httplimit.Decider, options ...httplimit.Option) *Interceptors {
 	return &Interceptors{httplimit.MiddlewareBy(decider, options...)}
 }
 
+// of returns the middleware, or nil, which refuses every call, if neither New nor By made the interceptors.
+func (l *Interceptors) of() *httplimit.Middleware {
+	if l == nil {
+		return nil
+	}
+	return l.middleware
+}
+
 // Unary is a [grpc.UnaryServerInterceptor].
 func (l *Interceptors) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (response any, err error) {
 	md, _ := metadata.FromIncomingContext(ctx)
@@ -63,7 +71,7 @@ func (l *Interceptors) Stream(service any, stream grpc.ServerStream, info *grpc.
 // responses: [httplimit.WithFinalCost] has no effect, and admitted calls get no headers.
 func (l *Interceptors) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	answer := rpc.NewAnswer()
-	charge, ok := l.middleware.Admit(answer, request(ctx, info.FullMethodName, info.Header))
+	charge, ok := l.of().Admit(answer, request(ctx, info.FullMethodName, info.Header))
 	if !ok {
 		return ctx, refusal(answer, &charge)
 	}
@@ -73,7 +81,7 @@ func (l *Interceptors) Tap(ctx context.Context, info *tap.Info) (context.Context
 // call decides a call, serves it and settles its charge.
 func (l *Interceptors) call(ctx context.Context, method string, md metadata.MD, setHeader func(metadata.MD) error, serve func() error) error {
 	r, answer := request(ctx, method, md), rpc.NewAnswer()
-	charge, ok := l.middleware.Admit(answer, r)
+	charge, ok := l.of().Admit(answer, r)
 	header := metadata.MD{}
 	answer.Limits(func(name, value string) { header.Append(name, value) })
 	failed := setHeader(header)
@@ -81,7 +89,7 @@ func (l *Interceptors) call(ctx context.Context, method string, md metadata.MD, 
 		return refusal(answer, &charge)
 	}
 	code := codes.Internal // if the handler panics
-	defer func() { l.middleware.Settle(r, &charge, httplimit.Response{Status: rpc.Status(uint32(code))}) }()
+	defer func() { l.of().Settle(r, &charge, httplimit.Response{Status: rpc.Status(uint32(code))}) }()
 	if failed != nil { // the client has left, or another interceptor has sent the headers
 		if ctx.Err() != nil {
 			code = codes.Canceled

@@ -17,6 +17,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/headgate/headgate"
 	grpcadapter "github.com/headgate/headgate/adapter/grpc"
@@ -218,5 +219,19 @@ func TestHeadersCannotBeSet(t *testing.T) {
 	}
 	if d, err := inFlight.Peek(t.Context(), "a", 1); err != nil || !d.Allowed {
 		t.Errorf("%s, %v", d, err)
+	}
+}
+
+// Interceptors that New did not make refuse every call.
+func TestNilAndZeroInterceptors(t *testing.T) {
+	for _, l := range []*grpcadapter.Interceptors{nil, {}} {
+		_, tapped := l.Tap(t.Context(), &tap.Info{FullMethodName: "/s/m"})
+		handler := func(context.Context, any) (any, error) { return nil, errors.New("served") }
+		_, served := l.Unary(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/s/m"}, handler)
+		for _, err := range []error{tapped, served} {
+			if status.Code(err) != codes.Internal {
+				t.Error(err)
+			}
+		}
 	}
 }
