@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
 )
 
 // sendMail is an example of a program under test.
@@ -100,8 +101,14 @@ func TestAssertionsFail(t *testing.T) {
 
 // An invalid option fails the test at once, not at the first request.
 func TestInvalidOptionFails(t *testing.T) {
-	f := &failing{TB: t}
-	if headgatetest.NewLimiter(f, headgate.WithObserver(nil)); !strings.Contains(f.message, "observer is nil") {
-		t.Errorf("%q", f.message)
+	store, _ := memstore.New(memstore.Config{})
+	for want, option := range map[string]headgate.Option{
+		"observer is nil": headgate.WithObserver(nil), "store is nil": headgate.WithStore(nil),
+		"store is set; accepted: no WithStore": headgate.WithStore(store),
+	} {
+		f := &failing{TB: t}
+		if headgatetest.NewLimiter(f, option); !strings.Contains(f.message, want) {
+			t.Errorf("%q, want %q", f.message, want)
+		}
 	}
 }

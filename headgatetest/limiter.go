@@ -27,7 +27,8 @@ type Limiter struct {
 }
 
 // NewLimiter returns a limiter for a test and closes it at the end of the test. The options are added to NewLimiter's
-// own. An observer in the options replaces the recording. An invalid option fails the test.
+// own. An observer in the options replaces the recording. An invalid option fails the test, and so does WithStore, with
+// which Clock would have no effect.
 func NewLimiter(t TB, options ...headgate.Option) *Limiter {
 	t.Helper()
 	l := &Limiter{Clock: NewClock()}
@@ -36,7 +37,13 @@ func NewLimiter(t TB, options ...headgate.Option) *Limiter {
 		t.Fatalf("%v", err)
 	}
 	own := []headgate.Option{headgate.WithStore(store), headgate.WithObserver(l.record), headgate.WithCore(func(c *core.Config) { c.Now = l.Clock.Now })}
-	l.Limiter = headgate.New(append(own, options...)...)
+	replaced := headgate.WithCore(func(c *core.Config) {
+		if c.Store != engine.Store(store) && c.Invalid == nil {
+			const accepted = "no WithStore, because Clock would have no effect; headgate.New takes any store"
+			c.Invalid = engine.InvalidInput("store", "set", accepted)
+		}
+	})
+	l.Limiter = headgate.New(append(append(own, options...), replaced)...)
 	if err := l.PolicyOf("", engine.NoLimit()).Err(); err != nil {
 		t.Fatalf("an option is invalid: %v", err)
 	}
