@@ -228,6 +228,43 @@ func TestPanicLeavesTheLine(t *testing.T) {
 	})
 }
 
+// A permit whose caller's observer panics is released, because the caller does not get it.
+func TestPanicReleasesThePermit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := headgate.New(headgate.WithObserver(func(_ context.Context, r headgate.Result) {
+			if r.Key == "panics" {
+				panic("observer")
+			}
+		}))
+		defer func() { _ = l.Close() }()
+		semaphore := l.Semaphore("semaphore", headgate.Concurrency{Units: 1, Lease: time.Hour})
+		ctx := t.Context()
+		for name, acquire := range map[string]func(){
+			"Acquire":    func() { _, _ = semaphore.Acquire(ctx, "panics", 1) },
+			"TryAcquire": func() { _, _, _ = semaphore.TryAcquire(ctx, "panics", 1) },
+			"ReserveAll": func() { _, _, _ = l.ReserveAll(ctx, headgate.Charge{Semaphore: semaphore, Key: "panics"}) },
+			"Do": func() {
+				of := semaphore.Core()
+				op := engine.Op{Kind: engine.OpAcquire, ID: "id", Space: of.Space(), Key: "panics", Charges: of.Charges(nil, 1)}
+				l.Core().Decide(ctx, op)
+			},
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: the observer did not panic", name)
+					}
+				}()
+				acquire()
+			}()
+			synctest.Wait()
+			if d, err := semaphore.Peek(ctx, "panics", 1); err != nil || !d.Allowed {
+				t.Errorf("after %s: %+v, %v", name, d, err)
+			}
+		}
+	})
+}
+
 // slow is a store whose calls take a millisecond.
 type slow struct{ engine.Store }
 

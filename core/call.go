@@ -51,9 +51,7 @@ func (p *Policy) ask(ctx context.Context, c *Call, kind engine.Kind, key string,
 	}
 	op.Charges = c.charges
 	p.limiter.run(ctx, c.ops[:], c.answers[:])
-	if p.limiter.observer != nil {
-		p.limiter.observer(ctx, op, &c.answers[0])
-	}
+	p.limiter.observe(ctx, c.ops[:], c.answers[:])
 }
 
 // List runs an operation that fill makes, with the memory of c.charges. If fill returns an error, the answer has it.
@@ -66,9 +64,7 @@ func (l *Limiter) List(ctx context.Context, fill func(op *engine.Op) error) *Cal
 		return c
 	}
 	l.run(ctx, c.ops[:], c.answers[:])
-	if l.observer != nil {
-		l.observer(ctx, op, &c.answers[0])
-	}
+	l.observe(ctx, c.ops[:], c.answers[:])
 	l.releaseLate(op, c.answers[0].Err)
 	return c
 }

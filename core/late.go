@@ -9,8 +9,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// lates releases permits whose acquire got no answer. The caller has no permit, so nobody else can release it, and it
-// would stay held until its lease ends. A store behind the fallback layer does the same; two releases do no harm.
+// lates releases permits whose acquire got no answer, or whose observer panicked. The caller has no permit, so nobody
+// else can release it, and it would stay held until its lease ends. A store behind the fallback layer does the same;
+// two releases do no harm.
 type lates struct {
 	mu     sync.Mutex
 	closed bool
@@ -95,6 +96,7 @@ func (l *Limiter) repeatRelease(release engine.Op, ends time.Time) {
 func (l *Limiter) releasedOnce(ctx context.Context, release engine.Op) bool {
 	attempt, cancel := context.WithTimeout(ctx, undoWithin)
 	defer cancel()
-	a := l.Decide(attempt, release)[0]
-	return a.Err == nil && a.Found
+	a := make([]engine.Answer, 1)
+	l.run(attempt, []engine.Op{release}, a) // no caller's, so the observer does not get it
+	return a[0].Err == nil && a[0].Found
 }

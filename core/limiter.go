@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -155,10 +156,30 @@ func (l *Limiter) Do(ctx context.Context, ops []engine.Op, answers []engine.Answ
 		if ops[i].Term != nil || ops[i].Reservation != nil && ops[i].Reservation.Term != nil {
 			l.WatchTerms()
 		}
-		if l.observer != nil {
-			l.observer(ctx, &ops[i], &answers[i])
-		}
 	}
+	l.observe(ctx, ops, answers)
+}
+
+// observe passes the answers to the observer. If it panics, the callers do not get their permits, so they are released.
+func (l *Limiter) observe(ctx context.Context, ops []engine.Op, answers []engine.Answer) {
+	if l.observer == nil {
+		return
+	}
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		for i := range ops {
+			if a := &answers[i]; ops[i].Kind.Takes() && (a.Allowed || a.Err != nil) {
+				l.releaseLate(&ops[i], cmp.Or(a.Err, engine.ErrOutcomeUnknown))
+			}
+		}
+	}()
+	for i := range ops {
+		l.observer(ctx, &ops[i], &answers[i])
+	}
+	returned = true
 }
 
 // Decide is Do with memory of its own.
