@@ -7,7 +7,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Penalty is a limit for callers that ignore denials. A policy with a Penalty needs another limit. It counts a key's denied
+// Penalty is a limit for callers that ignore denials. It needs another limit in its policy. Failures, such as wrong
+// passwords, are counted by httplimit.WithFinalCost(httplimit.OnlyFailures) instead. A penalty counts a key's denied
 // requests that arrive before the retry-after of the previous denial is over. After Rate.Count such requests within
 // Rate.Period it blocks the key: every request is denied, and nothing is counted. Each further block lasts twice as
 // long, up to MaxBlock. Each block is shortened by up to an eighth, so that blocked keys do not return together. Each
@@ -15,7 +16,7 @@ import (
 //
 // A caller that waits until the retry-after is over is never blocked. With 10 a minute, a Block of a minute and a
 // MaxBlock of an hour, a key that ignores denials is blocked after 10 of them for 53 to 60 s, then after 5 for 105 to
-// 120 s, after 2 for 210 to 240 s, then after each one for twice as long as before, and finally for 53 to 60 minutes.
+// 120 s, and finally after each one for 53 to 60 minutes.
 type Penalty struct {
 	// Rate determines when the first block starts: after Rate.Count ignored denials within Rate.Period.
 	Rate Rate

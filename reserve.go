@@ -30,8 +30,8 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 	return (*Reservation)(r), p.decision(c.Answer()), p.named(c.Answer().Err)
 }
 
-// Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay. It is for a cost that
-// is known only afterwards, such as the bytes of a response, or 0 after a failure. A charge of 0 cannot become more.
+// Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay. It is for a cost known
+// only afterwards: charge 1 or an estimate, not 0, which cannot become more, and commit the bytes of a response, or 0.
 // The reservation is nil after a denial or an error, and if the store did not decide: such a charge cannot be settled.
 //
 // With 1000 bytes a second, a charge of 100 that is committed as 400 leaves 600.

@@ -104,9 +104,9 @@ func (m *Middleware) Settle(r *http.Request, c *Admission, o Response) {
 }
 
 // SettleAtEnd is like [Middleware.Settle], for frameworks whose outer handlers can still write the response after the
-// middleware has returned. It settles when the request's context ends; net/http ends it after the last handler. It
-// uses the last response passed to note. If note was not called, it uses first. If the context can never end, or the
-// response does not matter, as of [InFlight], it settles immediately.
+// middleware has returned. It settles in the background when the request's context ends, because until then the bytes
+// of the response are not known; the client's next request can come first. It uses the last response passed to note, or
+// else first. If the context can never end, or the response does not matter, as of [InFlight], it settles immediately.
 func (m *Middleware) SettleAtEnd(r *http.Request, c *Admission, first Response) (note func(Response)) {
 	if r.Context().Done() == nil || !m.usesResponse(c) {
 		m.Settle(r, c, first)
