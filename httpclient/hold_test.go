@@ -146,9 +146,9 @@ func TestBaseThatMisbehaves(t *testing.T) {
 			case calls <= 8:
 				panic("base")
 			case calls == 9:
-				return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"0"}}}, nil
+				return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"0"}}}, nil
 			default:
-				return &http.Response{StatusCode: 200}, nil
+				return &http.Response{StatusCode: http.StatusOK}, nil
 			}
 		}))
 		send := func() (*http.Response, error) {
@@ -161,7 +161,7 @@ func TestBaseThatMisbehaves(t *testing.T) {
 			_, _ = send() //nolint:bodyclose // there is none
 		}
 		answer, err := send() //nolint:bodyclose // there is none
-		if err != nil || answer == nil || answer.StatusCode != 200 || time.Since(start) != 0 {
+		if err != nil || answer == nil || answer.StatusCode != http.StatusOK || time.Since(start) != 0 {
 			t.Errorf("%+v, %v after %s", answer, err, time.Since(start))
 		}
 	})

@@ -92,7 +92,7 @@ func TestAllowFairEqualsTheSteps(t *testing.T) {
 	for i, limit := range append(chosen, fastExamples(t, true)...) {
 		l, now, allowed, steps := limit.Numbers(), int64(1_700_000_000_000_000), 0, 15_000
 		if i >= len(chosen) {
-			steps = 300
+			steps = 100
 		}
 		var stored algo.State
 		for range steps {
