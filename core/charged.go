@@ -16,8 +16,8 @@ type Charged struct {
 	held    []*Reservation
 }
 
-// ChargedBy returns the charges of operations that [Limiter.Do] has decided. Their kind must be [engine.OpAllow], with
-// the hint Settled. It retains ops.
+// ChargedBy returns the charges of operations that [Limiter.Do] has decided. They are allows with
+// the hint Settled, or reserves. It retains ops.
 func (l *Limiter) ChargedBy(ops []engine.Op, answers []engine.Answer) *Charged {
 	c := &Charged{limiter: l, ops: ops, held: make([]*Reservation, len(ops))}
 	for i := range ops {

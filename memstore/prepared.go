@@ -8,7 +8,8 @@ import (
 )
 
 // There are two ways to a decision. An allow on one limit whose arithmetic is short is prepared: its counter is looked up
-// before the lock is taken, and it is decided on the state where it lies. Everything else is a transaction (slow.go).
+// before the lock is taken, and it is decided on the state where it lies. Everything else is a transaction (slow.go);
+// inplace.go is that of one limit whose counter has a state.
 
 // prepared is an allow whose counter has been looked up. Its scope is nil for an operation that is not prepared.
 type prepared struct {

@@ -3,7 +3,8 @@
 //
 // One Lua script decides each operation inside the server, at the server's time. The script's arithmetic gives exactly
 // the same results as package algo. Therefore any number of processes share a limit exactly, regardless of their own
-// clocks.
+// clocks. The scripts for merged operations charge them and return the states that they found; package algo computes the
+// answers from these.
 //
 // The operations of one call to [Store.Do] are sent together. One script call contains as many operations as allowed.
 // On a Cluster, it contains only operations on one slot. All commands for one node are sent in one write.

@@ -5,9 +5,11 @@
 //
 //	request.go   requests and responses
 //	batch.go     many requests → operations → results → responses
-//	plan.go      one request → its operations (items.go: with several keys and costs)
-//	answer.go    their results → one response
-//	hold.go      reservations and permits
+//	plan.go      one request → its operations
+//	charges.go   the limits that a response has charged
+//	first.go     policies whose first limit with room is charged
+//	answer.go    the operations' results → one response (response.go)
+//	hold.go      reservations and permits; settle.go ends them
 //	shadow.go    the effect that a shadow would have had
 //	keys.go      keys counted under their hashes
 //	headers.go   the rate-limit headers of a response

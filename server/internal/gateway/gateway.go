@@ -10,9 +10,9 @@
 //	overload.go  bounds on concurrent requests to an upstream
 //	forward.go   the request to the upstream
 //	answer.go    the answer to the client: the upstream's, or a problem
-//	grpc.go      refusals as gRPC statuses
+//	grpc.go      refusals as gRPC statuses; connect.go as errors of Connect; frames.go: the messages of a call
 //	server.go    the HTTP server, and the transport to the upstreams
-//	body.go      bodies from slow clients
+//	body.go      bodies from slow clients; ahead.go reads the beginning of one while its request waits
 //	trailers.go  the headers after a body
 //	conn.go      connections that accept no bytes
 //	stats.go     counters
