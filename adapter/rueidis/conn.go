@@ -26,7 +26,7 @@ type conn struct {
 // and reads from such a connection itself. Further calls share pipelined connections, where each reply passes
 // through two more goroutines, and a single caller would wait for 60 µs instead of 40 µs. dedicatedCalls equals the
 // number of calls that group commit keeps in flight.
-const dedicatedCalls = 2
+const dedicatedCalls = 3
 
 // New returns a connection for [redisstore.New] that uses the program's client. cluster must be true for a Cluster
 // client. The caller closes the client after the store. If the client is nil, the error is an [*engine.InputError].

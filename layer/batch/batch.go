@@ -1,7 +1,8 @@
 // Package batch implements group commit for a store: operations that arrive while calls are in flight are sent
 // together, in one call, as soon as one of those calls returns.
 //
-// There is no timer: if a call is available, an operation is sent at once, alone. Each operation is decided exactly as
+// There is no timer: if fewer than two calls are in flight, an operation is sent at once, alone. A further call is sent
+// only with many operations, because few would be better off in the next call of many. Each operation is decided exactly as
 // it would be alone, in order of arrival. One round trip serves many operations. On Redis, one script call also serves
 // many operations, and all operations on one key share one read and one write.
 //
@@ -35,7 +36,7 @@ import (
 
 // The defaults of [Config].
 const (
-	DefaultInFlight = 2
+	DefaultInFlight = 3
 	DefaultMaxOps   = 256
 	DefaultMaxBytes = 1 << 18
 	DefaultMaxQueue = 1 << 17
@@ -48,7 +49,8 @@ var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUna
 // Config configures a store. The zero Config means the defaults.
 type Config struct {
 	// InFlight is the largest number of calls in flight at a time in each lane: 1 to 1024. Calls whose callers have all
-	// left do not count. The more calls there are, the fewer operations share one. The default is 2.
+	// left do not count. If two are in flight, a further call is sent only once MaxOps/2 operations wait. The default
+	// is 3.
 	InFlight int
 	// MaxOps is the largest number of operations in one call: 1 to 1000. A caller's own batch is never divided, and may
 	// exceed it. The default is 256.
@@ -169,7 +171,7 @@ func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool,
 		return nil, false, engine.ErrClosed
 	}
 	l = s.laneOf(ops)
-	if l.calls == s.config.InFlight || ctx.Done() != nil && settleable(ops) {
+	if l.calls >= s.eager() || ctx.Done() != nil && settleable(ops) {
 		return l, false, nil
 	}
 	l.calls++
@@ -191,22 +193,21 @@ func (s *Store) observe(ops int, since time.Time) {
 	s.config.Observe(ops, waited)
 }
 
-// leave ends a call that a caller made itself. If operations are waiting in the lane, a new call takes over its slot
-// and sends them.
+// leave ends a call that a caller made itself.
 func (s *Store) leave(l *lane, ops []engine.Op, results []engine.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.returned(l, ops, results)
+	l.calls--
 	s.next(l)
 }
 
-// next reuses a finished call's slot to send the operations waiting in its lane. The caller holds the lock.
+// next makes a call with the operations waiting in a lane, if it is time for one. The caller holds the lock.
 func (s *Store) next(l *lane) {
-	if l.queue.head == len(l.queue.list) {
-		l.calls--
-		return
+	if s.due(l) {
+		l.calls++
+		s.senders.Go(func() { s.send(l) })
 	}
-	s.senders.Go(func() { s.send(l) })
 }
 
 // join queues the operations and waits for their results.
@@ -224,7 +225,7 @@ func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []en
 	s.wait(ctx, w, results)
 }
 
-// line queues a waiter. If a call has become available in the meantime, line sends the waiter at once.
+// line queues a waiter, and makes a call if it is time for one.
 func (s *Store) line(w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,10 +239,7 @@ func (s *Store) line(w *waiter) error {
 	s.waits += len(w.ops)
 	l := w.lane
 	l.queue.push(w)
-	if l.calls < s.config.InFlight {
-		l.calls++
-		s.senders.Go(func() { s.send(l) })
-	}
+	s.next(l)
 	return nil
 }
 

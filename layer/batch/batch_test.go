@@ -82,8 +82,8 @@ func start(t *testing.T, c batch.Config) (*gate, *batch.Store, *headgate.Limiter
 
 var five = rule.FixedWindow(rule.PerMinute(5))
 
-// While fewer calls than the maximum are in flight, an operation is sent at once, alone. Operations that arrive while
-// all calls are in flight share the next call, in the order of arrival, and each caller gets its own decision.
+// While fewer than two calls are in flight, or none if only one may be, an operation is sent at once, alone. Operations
+// that arrive later share the next call, in the order of arrival, and each caller gets its own decision.
 func TestWaitingCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -122,6 +122,52 @@ func TestWaitingCallersShareACall(t *testing.T) {
 				t.Errorf("%v were allowed, want the first five", allowed)
 			}
 		}
+	})
+}
+
+// While two calls are in flight, a third is made once half of a full call waits, without callers that have left. When a
+// call returns and two are left, fewer operations go on waiting.
+func TestThirdCallIsForMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, store, l := start(t, batch.Config{MaxOps: 8})
+		defer store.Close()
+		ask := func(ctx context.Context, key string) {
+			go l.PolicyOf("", five).Allow(ctx, key)
+			synctest.Wait()
+		}
+		calls := func(want string) {
+			t.Helper()
+			if got := g.seen(); got != want {
+				t.Errorf("calls %q, want %q", got, want)
+			}
+		}
+		leaves, leave := context.WithCancel(context.Background())
+		for _, key := range []string{"a", "b", "c", "d"} {
+			ask(context.Background(), key)
+		}
+		ask(leaves, "left")
+		calls("a|b")
+		leave()
+		synctest.Wait()
+		ask(context.Background(), "e")
+		calls("a|b")
+		ask(context.Background(), "f")
+		calls("a|b|c d e f")
+		for range 5 {
+			ask(context.Background(), "g")
+		}
+		calls("a|b|c d e f")
+		g.open <- struct{}{} // one returns
+		synctest.Wait()
+		calls("a|b|c d e f|g g g g g")
+		ask(context.Background(), "h")
+		g.open <- struct{}{}
+		synctest.Wait()
+		calls("a|b|c d e f|g g g g g")
+		g.open <- struct{}{}
+		synctest.Wait()
+		calls("a|b|c d e f|g g g g g|h")
+		close(g.open)
 	})
 }
 
@@ -390,7 +436,8 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 		}
 		wg.Wait()
 		time.Sleep(2 * time.Second) // calls continue for a second after their callers have left
-		if got := store.Stats(); got.Waiting != 0 || got.Refused != int64(full) || full != 6 {
+		// Two callers made calls themselves, and are not in the queue.
+		if got := store.Stats(); got.Waiting != 0 || got.Refused != int64(full) || full != 8 {
 			t.Errorf("%+v, %d refused", got, full)
 		}
 		close(g.open)

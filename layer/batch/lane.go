@@ -9,6 +9,20 @@ type lane struct {
 	part  int // for a lane of a part that did not answer: the part's index
 }
 
+// eager is the number of calls that are made with any number of operations: two, so that the server has work while the
+// answers of one call are read.
+func (s *Store) eager() int { return min(2, s.config.InFlight) }
+
+// due reports whether it is time for a call with the operations that wait in a lane. A third call keeps a server busy
+// whose callers are slower than its network, and few operations would be better off in a call of many.
+func (s *Store) due(l *lane) bool {
+	waiting := l.queue.ops
+	if l.calls < s.eager() {
+		return waiting > 0
+	}
+	return l.calls < s.config.InFlight && 2*waiting >= s.config.MaxOps
+}
+
 // laneOf returns the lane of a caller's operations: the lane of their part of the store, if that part has its own.
 func (s *Store) laneOf(ops []engine.Op) *lane {
 	if len(s.lanes) == 0 {

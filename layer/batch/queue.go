@@ -87,9 +87,13 @@ type queue struct {
 	list []*waiter
 	head int
 	gone int // waiters in list[head:] whose callers have left
+	ops  int // of the other waiters
 }
 
-func (q *queue) push(w *waiter) { q.list = append(q.list, w) }
+func (q *queue) push(w *waiter) {
+	q.list = append(q.list, w)
+	q.ops += len(w.ops)
+}
 
 // take moves waiters from the queue to the slice taken, for one call. It moves as many as fit, but at least one if
 // there are any.
@@ -107,6 +111,7 @@ func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 			break
 		}
 		w.state = inFlight
+		q.ops -= len(w.ops)
 		taken = append(taken, w)
 		q.list[q.head] = nil
 	}
@@ -127,6 +132,7 @@ func (q *queue) shift() {
 func (q *queue) leave(w *waiter) {
 	w.state = gone
 	q.gone++
+	q.ops -= len(w.ops)
 	if left := len(q.list) - q.head; 2*q.gone > left {
 		q.list = slices.DeleteFunc(q.list[q.head:], func(w *waiter) bool { return w.state == gone })
 		q.head, q.gone = 0, 0

@@ -33,7 +33,7 @@ const (
 
 var calls = sync.Pool{New: func() any { return new(storeCall) }}
 
-// send makes calls until no operation waits in the lane, or until another call has taken over its slot.
+// send makes calls until it is not time for one, or until another call has taken over its slot.
 func (s *Store) send(l *lane) {
 	c := calls.Get().(*storeCall)
 	for {
@@ -67,20 +67,22 @@ func (s *Store) abandon(c *storeCall) {
 		for _, w := range c.waiters {
 			s.separate(w.ops)
 		}
+		c.lane.calls--
 		s.next(c.lane)
 	}
 }
 
-// fill takes the next waiters, and returns the context for their call. If none waits, it returns nil and frees the
-// call.
+// fill takes the next waiters, and returns the context for their call. If it is not time for a call, it returns nil and
+// frees the slot.
 func (s *Store) fill(l *lane, c *storeCall) context.Context {
 	s.mu.Lock()
-	c.waiters = l.queue.take(c.waiters[:0], s.config.MaxOps, s.config.MaxBytes)
-	if len(c.waiters) == 0 {
-		l.calls--
+	l.calls--
+	if !s.due(l) {
 		s.mu.Unlock()
 		return nil
 	}
+	l.calls++
+	c.waiters = l.queue.take(c.waiters[:0], s.config.MaxOps, s.config.MaxBytes)
 	s.stats.Calls++
 	c.staying.Store(int64(len(c.waiters)))
 	c.lane, c.flies = l, true
