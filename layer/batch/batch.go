@@ -243,17 +243,17 @@ func (s *Store) line(w *waiter) error {
 	return nil
 }
 
-// wait returns when the results arrive, or when the caller's context ends.
+// wait returns when the results have arrived, or when the caller's context ends.
 func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Answer) {
 	leaves := ctx.Done()
 	if leaves == nil { // a select takes twice the time
 		<-w.done
-		s.collect(w, results)
+		s.free(w)
 		return
 	}
 	select {
 	case <-w.done:
-		s.collect(w, results)
+		s.free(w)
 		return
 	case <-leaves:
 	}
@@ -261,21 +261,19 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Answer) {
 		engine.Fail(results, &left{fmt.Errorf("%w: %w", engine.ErrStoreUnavailable, ctx.Err()), "unsent"})
 		return
 	}
-	if c := w.call; w.left.CompareAndSwap(false, true) {
+	c := w.call
+	switch {
+	case !w.left.CompareAndSwap(false, true): // the results came before the caller could leave
+		<-w.done
+		s.free(w)
+	case c == nil: // Close took it from the queue
+		engine.Fail(results, engine.ErrClosed)
+	default:
 		engine.Fail(results, unknown(ctx.Err()))
 		if c.staying.Add(-1) == 0 {
 			s.abandon(c)
 		}
-		return
 	}
-	<-w.done // the results came before the caller could leave
-	s.collect(w, results)
-}
-
-// collect copies a waiter's results, which have arrived, and frees the waiter.
-func (s *Store) collect(w *waiter, results []engine.Answer) {
-	copy(results, w.results)
-	s.free(w)
 }
 
 // unknown returns the error for an operation whose caller's context ended while the operation was in flight.
@@ -317,8 +315,10 @@ func (s *Store) Close() error {
 		return nil
 	}
 	for _, w := range left {
-		engine.Fail(w.results, engine.ErrClosed)
-		w.done <- struct{}{}
+		if w.left.CompareAndSwap(false, true) {
+			engine.Fail(w.results, engine.ErrClosed)
+			w.done <- struct{}{}
+		}
 	}
 	s.end()
 	err := s.store.Close()

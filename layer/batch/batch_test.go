@@ -479,6 +479,28 @@ func TestCloseAnswersAllCallers(t *testing.T) {
 	})
 }
 
+// Callers may leave while Close answers them (regression: bug 285).
+func TestCallersLeaveDuringClose(t *testing.T) {
+	for range 50 {
+		_, store, l := start(t, batch.Config{InFlight: 1})
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		var wg sync.WaitGroup
+		for range 200 {
+			wg.Go(func() {
+				if d, err := l.PolicyOf("", five).Allow(ctx, "k"); err == nil {
+					t.Errorf("%+v, want an error", d)
+				}
+			})
+		}
+		<-ctx.Done()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		cancel()
+	}
+}
+
 // An operation that already has an error keeps it and is not sent. Settings out of range cause errors.
 func TestInvalidOperationsAndSettings(t *testing.T) {
 	g, store, l := start(t, batch.Config{})

@@ -15,15 +15,16 @@ import (
 type waiter struct {
 	ops      []engine.Op
 	charges  []engine.Charge
-	results  []engine.Answer
-	space    string // the last namespace of the operations, which the next caller often has too
+	results  []engine.Answer // the caller's own: only who sets left may write to them
+	errs     []error         // the errors that the results already had, if any
+	space    string          // the last namespace of the operations, which the next caller often has too
 	bytes    int
 	lane     *lane
 	call     *storeCall // the call that contains its operations, while in flight
 	deadline time.Time  // zero if there is no deadline
 	since    time.Time  // when it was queued, for the observer
 	done     chan struct{}
-	left     atomic.Bool // set by the caller when it leaves, or by the call when it delivers the results
+	left     atomic.Bool // set by the caller when it leaves, or by who writes the results
 	// state is guarded by the store's lock.
 	state waiterState
 }
@@ -48,7 +49,13 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.An
 	w.left.Store(false)
 	w.deadline, _ = ctx.Deadline()
 	w.ops = append(w.ops[:0], ops...)
-	w.results = append(w.results[:0], results...)
+	w.results, w.errs = results, w.errs[:0]
+	for i := range results {
+		if err := results[i].Err; err != nil || len(w.errs) > 0 {
+			w.errs = append(w.errs, make([]error, i-len(w.errs))...)
+			w.errs = append(w.errs, err)
+		}
+	}
 	charges := 0
 	for i := range ops {
 		charges += len(ops[i].Charges)
@@ -75,10 +82,10 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.An
 
 // free returns the waiter to the pool. A waiter whose caller has left is not reused, because it may still be in flight.
 func (s *Store) free(w *waiter) {
-	w.lane, w.call = nil, nil
+	w.lane, w.call, w.results = nil, nil, nil
 	clear(w.ops)
 	clear(w.charges)
-	clear(w.results)
+	clear(w.errs)
 	s.waiters.Put(w)
 }
 

@@ -95,7 +95,13 @@ func (s *Store) fill(l *lane, c *storeCall) context.Context {
 	c.ops, c.results = c.ops[:0], c.results[:0]
 	for _, w := range c.waiters {
 		c.ops = append(c.ops, w.ops...)
-		c.results = append(c.results, w.results...)
+		for i := range w.ops {
+			var r engine.Answer
+			if len(w.errs) > 0 {
+				r.Err = w.errs[i]
+			}
+			c.results = append(c.results, r)
+		}
 	}
 	s.observe(len(c.ops), c.waiters[0].since)
 	return ctx
@@ -137,10 +143,6 @@ func takes(op *engine.Op) bool { return op.Kind.Takes() && op.Kind != engine.OpA
 // deliver gives each waiter its results. It returns the operations that give back the units of callers that have
 // left. alone is set if all callers have left and another call has taken over the slot.
 func (s *Store) deliver(c *storeCall) (back []engine.Op, alone bool) {
-	from := 0
-	for _, w := range c.waiters {
-		from += copy(w.results, c.results[from:])
-	}
 	s.mu.Lock()
 	s.waits -= len(c.ops)
 	s.stats.Ops += int64(len(c.ops))
@@ -152,13 +154,17 @@ func (s *Store) deliver(c *storeCall) (back []engine.Op, alone bool) {
 		s.returned(c.lane, c.ops, c.results)
 	}
 	s.mu.Unlock()
+	rest := c.results
 	for _, w := range c.waiters {
+		results := rest[:len(w.ops)]
+		rest = rest[len(w.ops):]
 		if w.left.CompareAndSwap(false, true) {
+			copy(w.results, results)
 			w.done <- struct{}{}
 			continue
 		}
 		for i := range w.ops {
-			if r := &w.results[i]; r.Err == nil && r.Allowed && takes(&w.ops[i]) {
+			if r := &results[i]; r.Err == nil && r.Allowed && takes(&w.ops[i]) {
 				for _, undo := range r.Undo(&w.ops[i], 0, 2*late) {
 					// A permit stays with its holder, as after an acquire, because a share may have granted it under
 					// the same id.
