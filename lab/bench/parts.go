@@ -112,7 +112,7 @@ func partsOn(ctx context.Context, program string, s settings) (t table, err erro
 		}
 		contenders = append(contenders, c)
 	}
-	if info, err := client.Do(ctx, "COMMAND", "INFO", "MSETEX").Slice(); err == nil && len(info) == 1 && info[0] != nil {
+	if writesMany(ctx, client) {
 		c, err := scripted(ctx, client, "the bare script with one MSETEX", oneWrite)
 		if err != nil {
 			return t, err
@@ -196,4 +196,10 @@ func mergedCalls(ctx context.Context, server *server, name string, limit engine.
 	return contender{name: name, ours: true, ask: func(string) error {
 		return ask(func() int { return rand.IntN(partsOf) })
 	}, done: func() { _ = store.Close() }}, err
+}
+
+// writesMany reports whether a server can write many keys with one command.
+func writesMany(ctx context.Context, client *redis.Client) bool {
+	info, err := client.Do(ctx, "COMMAND", "INFO", "MSETEX").Slice()
+	return err == nil && len(info) == 1 && info[0] != nil
 }

@@ -26,6 +26,9 @@ import (
 // rows with one hot key, most are denied.
 const perSecond = 1000
 
+// redisRate are the contenders that the rows on one Redis compare with.
+var redisRate = []string{pooled, piped}
+
 const (
 	alone  = "headgate, a script for each"
 	pooled = "redis_rate, its pool"
@@ -83,13 +86,22 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 		return nil, err
 	}
 	before := group.Stats()
-	crowd, err := interleave(append(slices.Clone(contenders), named, ceiling), load{row: "redis many", callers: 512, keys: many}, s)
+	all, everyone := append(slices.Clone(contenders), named, ceiling), load{row: "redis many", callers: 512, keys: many}
+	crowd, err := interleave(all, everyone, s)
 	if err != nil {
 		return nil, err
 	}
 	crowdLines := compare(contenders, crowd, perSecondOf)
 	others := compare([]contender{named, ceiling}, crowd[len(contenders):], perSecondOf)
 	after := group.Stats()
+	reach := 3.2
+	if writesMany(ctx, contenders[0].store) {
+		reach = 3.5
+	}
+	apart, err := onOwnCores(ctx, contenders, all[len(contenders):], servers, everyone, reach, s)
+	if err != nil {
+		return nil, err
+	}
 	_, skewedLines, err := rates(load{row: "redis zipf", callers: 512, keys: many, zipf: true})
 	if err != nil {
 		return nil, err
@@ -106,11 +118,10 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 	if err != nil {
 		return nil, err
 	}
-	redisRate := []string{pooled, piped}
 	perCall := float64(after.Ops-before.Ops) / float64(after.Calls-before.Calls)
 	writes := median(crowd[0], func(s sample) float64 { return s.writes * 1000 })
 	return slices.Concat([]table{
-		{title: "On one Redis, 512 callers, 100 000 keys", unit: "decisions/s", reach: 3.5, beside: redisRate, lines: crowdLines, costs: true},
+		{title: "On one Redis, 512 callers, 100 000 keys", unit: "decisions/s", reach: reach, beside: redisRate, lines: crowdLines, costs: true},
 		{title: "On one Redis, 512 callers, 100 000 keys" + zipfs, unit: "decisions/s", beside: redisRate, lines: skewedLines, costs: true},
 		{title: "On one Redis, 512 callers, one hot key", unit: "decisions/s", beside: redisRate, lines: hotLines},
 	}, oneCaller, []table{
@@ -122,10 +133,10 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 			note:  fmt.Sprintf("All that the process wrote to the system; %.0f decisions a call of the store.", perCall),
 		},
 		{
-			title: "On one Redis, beside its own ceiling", unit: "decisions/s", reach: 0.78, lines: []line{crowdLines[0], others[0], others[1]},
+			title: "On one Redis, beside its own ceiling", unit: "decisions/s", reach: 0.78, beside: []string{named.name}, lines: []line{crowdLines[0], others[0], others[1]},
 			note: "redis-benchmark sends a script that gets the time, reads 100 keys, makes a decision for each key in floating point, writes each key, and returns one bit per key.",
 		},
-	}), nil
+	}, apart), nil
 }
 
 // bareScript does the minimum that any script that stores a key's state must do.
@@ -156,16 +167,15 @@ func alonePerCall(ctx context.Context, contenders []contender, servers []*server
 	for i := range p50 {
 		p50[i].value, p50[i].rounds = quantile(p50[i].rounds, 0.25), nil
 	}
-	beside := []string{pooled, piped}
 	return []table{
 		{
-			title: "On one Redis, one caller, a quarter of the rounds within", unit: "p50, µs", lower: true, reach: 0.95, beside: beside, lines: p50,
+			title: "On one Redis, one caller, a quarter of the rounds within", unit: "p50, µs", lower: true, reach: 0.95, beside: redisRate, lines: p50,
 			note: "On virtual machines the p50 of rounds has two modes, for every client: this is the better one. A caller that can leave\n" +
 				"has the context of a request, which can be cancelled and has no deadline. open.URL gives its calls one of 50 ms. The\n" +
 				"last line decides nothing: a round trip, and the commands that no script does without.",
 		},
-		{title: "On one Redis, one caller, CPU of this process and of Redis", unit: "µs a decision", lower: true, reach: 0.95, beside: beside, lines: compare(contenders, samples, bothCPU)},
-		{title: "On one Redis, one caller, wake-ups of this process and of Redis", unit: "a decision", lower: true, reach: 1, beside: beside, lines: compare(contenders, samples, bothWakes)},
+		{title: "On one Redis, one caller, CPU of this process and of Redis", unit: "µs a decision", lower: true, reach: 0.95, beside: redisRate, lines: compare(contenders, samples, bothCPU)},
+		{title: "On one Redis, one caller, wake-ups of this process and of Redis", unit: "a decision", lower: true, reach: 1, beside: redisRate, lines: compare(contenders, samples, bothWakes)},
 	}, nil
 }
 
