@@ -117,7 +117,7 @@ func farAway(ctx context.Context, s settings) ([]table, error) {
 // logs creates the sliding-log limiters: Headgate, and the articles' script.
 func logs(ctx context.Context, servers []*server) (contenders []contender, err error) {
 	limit := rule.SlidingLog(rule.PerSecond(perSecond))
-	store, err := open(ctx, "redis://"+servers[0].address, stack.Config{Batch: batch.Config{InFlight: 4, MaxOps: 1000}})
+	store, err := open(ctx, "redis://"+servers[0].address, stack.Config{Batch: batch.Config{InFlight: 16}})
 	if err != nil {
 		return nil, err
 	}

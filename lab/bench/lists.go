@@ -120,7 +120,7 @@ func lists(ctx context.Context, s settings) (tables []table, err error) {
 			return nil, err
 		}
 		m := newModel(headgate.New(headgate.WithStore(store)))
-		contenders = append(contenders, contender{name: c.name, ours: i != 1 && i != 4, ask: func(key string) error { return c.ask(m, key) }, done: func() { _, _ = m.Close(), store.Close() }})
+		contenders = append(contenders, watched(contender{name: c.name, ours: i != 1 && i != 4, ask: func(key string) error { return c.ask(m, key) }, done: func() { _, _ = m.Close(), store.Close() }}, servers[i]))
 	}
 	users := names(100_000)
 	crowd, err := interleave(contenders, load{row: "lists", callers: 512, keys: users}, s)
@@ -133,7 +133,7 @@ func lists(ctx context.Context, s settings) (tables []table, err error) {
 	}
 	return []table{
 		{
-			title: "A call of a language model, reserved and committed on one Redis, 512 callers", unit: "calls/s", lines: compare(contenders[:2], crowd[:2], perSecondOf),
+			title: "A call of a language model, reserved and committed on one Redis, 512 callers", unit: "calls/s", lines: compare(contenders[:2], crowd[:2], perSecondOf), costs: true,
 			note: "Requests and tokens of one of 100 000 users, and a monthly budget and a permit of one of 100 organisations. One by\none, a call that is denied by the last limit has been charged by the others.",
 		},
 		{title: "The same, one caller", unit: "p50, µs", lower: true, lines: compare(contenders[:2], quiet, micros50)},
