@@ -2,18 +2,18 @@
 // together, in one call, as soon as one of those calls returns.
 //
 // There is no timer: if fewer than two calls are in flight, an operation is sent at once, alone. A further call is sent
-// only with many operations, because few would be better off in the next call of many. Each operation is decided exactly as
-// it would be alone, in order of arrival. One round trip serves many operations. On Redis, one script call also serves
-// many operations, and all operations on one key share one read and one write.
+// only with many operations, because few would be better off in the next call of many. Each operation is decided
+// exactly as it would be alone, in order of arrival. One round trip serves many operations. On Redis, one script call
+// also serves many operations, and all operations on one key share one read and one write.
 //
 // Each caller keeps its own context. If the context ends while the operation is queued, the operation is not sent. If
 // it ends while the operation is in flight, the operation may be charged, and the error is [engine.ErrOutcomeUnknown],
 // as for a lost answer. A shared call continues for a second after its callers have left. If the answer arrives in that
 // time, the units are given back. Permits are not given back, because their holders can release them.
 //
-// If a call is available, a take runs in its caller's goroutine, and its units stay spent if the caller leaves. A
-// goroutine per take would add 4 µs and 8 allocations to a round trip of 40 µs. Operations that the caller may settle
-// (a reserve, a wait) do run in a goroutine of their own.
+// A take that need not wait runs in its caller's goroutine, and its units stay spent if the caller leaves. A goroutine
+// per take would add 4 µs and 8 allocations to a round trip of 40 µs. Operations that the caller may settle (a reserve,
+// a wait) do run in a goroutine of their own.
 //
 // A part of the store that does not answer, such as a master of a Cluster, gets a lane of its own, with its own queue and
 // calls, until it answers.
