@@ -91,7 +91,7 @@ func Example_reserveThenCommit() {
 func Example_slotAndPermit() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	pace := limiter.Policy("mail", headgate.Pacer{Rate: headgate.PerSecond(50), MaxWait: 5 * time.Second})
+	pace := limiter.Policy("mail", headgate.Pacer{Rate: headgate.PerSecond(4), MaxWait: 5 * time.Second})
 	connections := limiter.Semaphore("connections", headgate.Concurrency{Units: 2, Lease: time.Minute})
 	ctx := context.Background()
 	begin := func() *headgate.Reservation {
@@ -102,7 +102,7 @@ func Example_slotAndPermit() {
 			fmt.Println(d.Binding.Policy, "is in use:", err)
 			return nil
 		}
-		fmt.Println("slot in", reserved.Delay().Round(20*time.Millisecond))
+		fmt.Println("slot in", reserved.Delay().Round(250*time.Millisecond))
 		time.Sleep(reserved.Delay()) // work of more than 20 s renews the permit: reserved.Renew
 		return reserved
 	}
@@ -112,7 +112,7 @@ func Example_slotAndPermit() {
 	fmt.Println(err, second.Cancel(ctx))
 	// Output:
 	// slot in 0s
-	// slot in 20ms
+	// slot in 250ms
 	// connections is in use: <nil>
 	// <nil> <nil>
 }
