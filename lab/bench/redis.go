@@ -86,19 +86,19 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 		return nil, err
 	}
 	before := group.Stats()
-	all, everyone := append(slices.Clone(contenders), named, ceiling), load{row: "redis many", callers: 512, keys: many}
-	crowd, err := interleave(all, everyone, s)
+	ceilings, everyone := []contender{named, ceiling}, load{row: "redis many", callers: 512, keys: many}
+	crowd, err := interleave(slices.Concat(contenders, ceilings), everyone, s)
 	if err != nil {
 		return nil, err
 	}
 	crowdLines := compare(contenders, crowd, perSecondOf)
-	others := compare([]contender{named, ceiling}, crowd[len(contenders):], perSecondOf)
+	others := compare(ceilings, crowd[len(contenders):], perSecondOf)
 	after := group.Stats()
 	reach := 3.2
 	if writesMany(ctx, contenders[0].store) {
 		reach = 3.5
 	}
-	apart, err := onOwnCores(ctx, contenders, all[len(contenders):], servers, everyone, reach, s)
+	apart, err := onOwnCores(ctx, contenders, ceilings, servers, everyone, reach, s)
 	if err != nil {
 		return nil, err
 	}

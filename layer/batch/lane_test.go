@@ -105,3 +105,49 @@ func TestPartAway(t *testing.T) {
 		}
 	})
 }
+
+// While two calls are in flight, a third is made once half of a full call waits, without callers that have left. When a
+// call returns and two are left, fewer operations go on waiting.
+func TestThirdCallIsForMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, store, l := start(t, batch.Config{MaxOps: 8})
+		defer store.Close()
+		ask := func(ctx context.Context, key string) {
+			go l.PolicyOf("", five).Allow(ctx, key)
+			synctest.Wait()
+		}
+		calls := func(want string) {
+			t.Helper()
+			if got := g.seen(); got != want {
+				t.Errorf("calls %q, want %q", got, want)
+			}
+		}
+		leaves, leave := context.WithCancel(context.Background())
+		for _, key := range []string{"a", "b", "c", "d"} {
+			ask(context.Background(), key)
+		}
+		ask(leaves, "left")
+		calls("a|b")
+		leave()
+		synctest.Wait()
+		ask(context.Background(), "e")
+		calls("a|b")
+		ask(context.Background(), "f")
+		calls("a|b|c d e f")
+		for range 5 {
+			ask(context.Background(), "g")
+		}
+		calls("a|b|c d e f")
+		g.open <- struct{}{} // one returns
+		synctest.Wait()
+		calls("a|b|c d e f|g g g g g")
+		ask(context.Background(), "h")
+		g.open <- struct{}{}
+		synctest.Wait()
+		calls("a|b|c d e f|g g g g g")
+		g.open <- struct{}{}
+		synctest.Wait()
+		calls("a|b|c d e f|g g g g g|h")
+		close(g.open)
+	})
+}

@@ -16,7 +16,7 @@ type waiter struct {
 	ops      []engine.Op
 	charges  []engine.Charge
 	results  []engine.Answer // the caller's own: only who sets left may write to them
-	errs     []error         // the errors that the results already had, if any
+	errs     []error         // the errors that the results already had: nil for most
 	space    string          // the last namespace of the operations, which the next caller often has too
 	bytes    int
 	lane     *lane
@@ -51,10 +51,7 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.An
 	w.ops = append(w.ops[:0], ops...)
 	w.results, w.errs = results, w.errs[:0]
 	for i := range results {
-		if err := results[i].Err; err != nil || len(w.errs) > 0 {
-			w.errs = append(w.errs, make([]error, i-len(w.errs))...)
-			w.errs = append(w.errs, err)
-		}
+		w.errs = append(w.errs, results[i].Err)
 	}
 	charges := 0
 	for i := range ops {

@@ -95,12 +95,8 @@ func (s *Store) fill(l *lane, c *storeCall) context.Context {
 	c.ops, c.results = c.ops[:0], c.results[:0]
 	for _, w := range c.waiters {
 		c.ops = append(c.ops, w.ops...)
-		for i := range w.ops {
-			var r engine.Answer
-			if len(w.errs) > 0 {
-				r.Err = w.errs[i]
-			}
-			c.results = append(c.results, r)
+		for _, err := range w.errs {
+			c.results = append(c.results, engine.Answer{Err: err})
 		}
 	}
 	s.observe(len(c.ops), c.waiters[0].since)
